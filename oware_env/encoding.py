@@ -1,0 +1,91 @@
+"""Boards as observations and as network input: the only place that does it.
+
+All encodings are seen by the side to move, so a seat swap never changes them. Version 0 of the
+layouts; a change of any of them bumps :data:`ENCODING_VERSION` and the environment's version.
+"""
+
+import numpy as np
+
+from oware_env.errors import OwareError
+from oware_env.kernel import kernel
+from oware_env.rules import SEEDS
+
+ENCODING_VERSION = 0
+COUNTS_SIZE = 15
+HOUSE_CLASSES = 13  # 0 .. 11 seeds, and "12 or more": a house that laps the board
+ONEHOT_SIZE = COUNTS_SIZE + 12 * HOUSE_CLASSES
+NETWORK_SIZE = 15
+PLIES_LEFT_CLIP = 64
+OBSERVATION_SIZES = {"counts": COUNTS_SIZE, "onehot": ONEHOT_SIZE}
+
+
+def observation_size(kind: str) -> int:
+    """Length of an observation of ``kind`` (``"counts"`` or ``"onehot"``); else OwareError."""
+    try:
+        return OBSERVATION_SIZES[kind]
+    except (KeyError, TypeError):
+        raise OwareError(f"observation must be 'counts' or 'onehot', not {kind!r}") from None
+
+
+@kernel
+def encode_counts(board, ply, max_plies, out):
+    """Write one board into ``out[:15]``, float32 in [0, 1].
+
+    0-5 own houses, 6-11 the opponent's, 12 own store, 13 the opponent's (each / 48), 14 plies
+    left / max_plies.
+    """
+    for entry in range(14):
+        out[entry] = np.float32(board[entry]) / np.float32(SEEDS)
+    out[14] = np.float32(max(max_plies - ply, 0)) / np.float32(max_plies)
+
+
+@kernel
+def encode_houses(board, out):
+    """Write a one-hot of 13 count classes for each of the 12 houses into ``out[15:]``."""
+    out[COUNTS_SIZE:] = 0.0
+    for house in range(12):
+        seeds = min(np.int64(board[house]), HOUSE_CLASSES - 1)
+        out[COUNTS_SIZE + house * HOUSE_CLASSES + seeds] = 1.0
+
+
+@kernel
+def encode_observations(boards, plies, max_plies, out):
+    """Write B boards int8[B, 14] at ``plies`` int32[B] into ``out`` float32[B, 15 or 171]."""
+    for row in range(len(boards)):
+        encode_counts(boards[row], plies[row], max_plies, out[row])
+    if out.shape[1] > COUNTS_SIZE:
+        for row in range(len(boards)):
+            encode_houses(boards[row], out[row])
+
+
+@kernel
+def observation_of(board, ply, max_plies, size):
+    """A fresh observation float32[size] of one board for its side to move."""
+    out = np.empty(size, np.float32)
+    encode_counts(board, ply, max_plies, out)
+    if size > COUNTS_SIZE:
+        encode_houses(board, out)
+    return out
+
+
+@kernel
+def mask_of(moves):
+    """A six-bit move mask as a fresh int8[6]."""
+    mask = np.empty(6, np.int8)
+    for move in range(6):
+        mask[move] = moves >> move & 1
+    return mask
+
+
+@kernel
+def network_input(boards, plies, max_plies):
+    """B positions as uint8[B, 15]: the 14 board entries, and the plies left clipped at 64.
+
+    The last entry is constant until the limit is near, so equal boards share one encoding.
+    """
+    out = np.empty((len(boards), NETWORK_SIZE), np.uint8)
+    for row in range(len(boards)):
+        for entry in range(14):
+            out[row, entry] = boards[row, entry]
+        out[row, 14] = max(0, min(PLIES_LEFT_CLIP, max_plies - plies[row]))
+    return out

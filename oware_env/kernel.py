@@ -1,0 +1,74 @@
+"""The decorator of every compiled kernel, with a cache that notices every edit.
+
+Numba's file cache keys a kernel by the source file it stands in, so an edit of ``rules.py`` does
+not reach a cached search kernel that calls the rules (Numba documentation, "Caching
+limitations"). Here the cache folder itself is named after the text of all kernel files of the
+project: one edited kernel, and every kernel compiles anew. Bottom layer; imports nothing of ours.
+"""
+
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+
+_ROOT = Path(__file__).resolve().parent.parent
+_PACKAGES = ("oware_env", "agents", "train")
+_DAYS_KEPT = 7.0
+
+
+def kernel_files(root: Path = _ROOT) -> list[Path]:
+    """Every source file below the project's packages that holds a kernel, sorted by path."""
+    files = (path for package in _PACKAGES for path in (root / package).rglob("*.py"))
+    return sorted(path for path in files if b"@kernel" in path.read_bytes())
+
+
+def source_key(root: Path = _ROOT) -> str:
+    """Sixteen hex digits naming the exact text of all kernel files below ``root``."""
+    digest = hashlib.sha256(Path(__file__).read_bytes())
+    for path in kernel_files(root):
+        digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _cache_base() -> Path:
+    """The folder that holds the keyed caches: Numba's own setting, else beside this file."""
+    if numba.config.CACHE_DIR:
+        return Path(numba.config.CACHE_DIR)
+    beside = Path(__file__).resolve().parent / "__pycache__"
+    if os.access(beside if beside.is_dir() else beside.parent, os.W_OK):
+        return beside
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "oware"
+
+
+def _open_cache() -> Path:
+    """Make the keyed folder of this source text and drop those unused for a week."""
+    folder = _cache_base() / f"kernels-{source_key()}"
+    folder.mkdir(parents=True, exist_ok=True)
+    os.utime(folder)
+    oldest = time.time() - _DAYS_KEPT * 86400
+    for other in folder.parent.glob("kernels-*"):
+        if other.stat().st_mtime < oldest:
+            shutil.rmtree(other, ignore_errors=True)
+    return folder
+
+
+CACHE = _open_cache()
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile ``function`` with Numba on first call, kept in the keyed cache between processes.
+
+    Kernels divide like numpy (no ZeroDivisionError) and release the interpreter lock. With
+    ``NUMBA_DISABLE_JIT=1`` the plain Python function comes back, all the way down.
+    """
+    configured = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(CACHE)
+    try:
+        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    finally:
+        numba.config.CACHE_DIR = configured

@@ -1,0 +1,103 @@
+"""The batch types that agents see, and random numbers keyed by (run seed, game id, ply).
+
+Nothing here holds a generator: a number is a hash of what it is for, so the same game gives the
+same moves whichever process plays it and in whatever order (law 4 of the design).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from oware_env.kernel import kernel
+
+# What a random number is for: draws of different purposes never meet.
+DRAW_MOVE, DRAW_TIE, DRAW_OPENING, DRAW_NOISE, DRAW_TEMPERATURE, DRAW_ROLLOUT = range(6)
+
+
+class Positions(NamedTuple):
+    """B positions, each seen by its side to move. All games running: terminal ones never appear."""
+
+    boards: np.ndarray  # int8[B, 14]
+    plies: np.ndarray  # int32[B], plies played since the start of the game
+    keys: np.ndarray  # uint64[B], names the game: hash of (run seed, game id)
+
+
+class Decisions(NamedTuple):
+    """An agent's answer to B positions."""
+
+    moves: np.ndarray  # int8[B], 0-5, legal
+    policy: np.ndarray  # float32[B, 6], sums to 1 over the legal moves
+    value: np.ndarray  # float32[B] in [-1, 1] for the mover; NaN when the agent has none
+
+
+@kernel
+def mix(number):
+    """Scramble a uint64 (the finaliser of splitmix64: Steele, Lea and Flood 2014, section 4)."""
+    number = np.uint64(number) + np.uint64(0x9E3779B97F4A7C15)
+    number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return number ^ (number >> np.uint64(31))
+
+
+@kernel
+def game_key(seed, game):
+    """The key of game number ``game`` in the run with seed ``seed``."""
+    return mix(mix(np.uint64(seed)) ^ mix(np.uint64(game) + np.uint64(0x632BE59BD9B4E019)))
+
+
+@kernel
+def game_keys(seed, games):
+    """The keys of several games of a run: uint64[B] from game numbers int64[B]."""
+    keys = np.empty(len(games), np.uint64)
+    for row in range(len(games)):
+        keys[row] = game_key(seed, games[row])
+    return keys
+
+
+@kernel
+def random_bits(key, ply, purpose, draw):
+    """64 random bits for the ``draw``-th number of a purpose at one ply of one game."""
+    place = np.uint64(ply) | np.uint64(purpose) << np.uint64(32) | np.uint64(draw) << np.uint64(40)
+    return mix(np.uint64(key) ^ mix(place))
+
+
+@kernel
+def to_unit(bits):
+    """Random bits as a float64 in [0, 1)."""
+    return float(bits >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@kernel
+def count_moves(mask):
+    """How many moves a six-bit mask holds."""
+    count = 0
+    for move in range(6):
+        count += mask >> move & 1
+    return count
+
+
+@kernel
+def pick_move(mask, bits):
+    """The move of a non-empty six-bit mask that random ``bits`` point at, uniformly."""
+    # The top 32 bits times the count, shifted down: no division, bias below 2^-29.
+    skip = (bits >> np.uint64(32)) * np.uint64(count_moves(mask)) >> np.uint64(32)
+    for move in range(6):
+        if mask >> move & 1:
+            if skip == 0:
+                return move
+            skip -= np.uint64(1)
+    return -1
+
+
+def as_positions(boards: np.ndarray, plies: np.ndarray, keys: np.ndarray) -> Positions:
+    """Positions from anything array-like, with the documented types. Raises on other shapes."""
+    positions = Positions(
+        np.ascontiguousarray(boards, np.int8),
+        np.ascontiguousarray(plies, np.int32),
+        np.ascontiguousarray(keys, np.uint64),
+    )
+    count = len(positions.plies)
+    if positions.boards.shape != (count, 14) or positions.keys.shape != (count,):
+        shapes = ", ".join(str(array.shape) for array in positions)
+        raise ValueError(f"boards, plies and keys must be [B, 14], [B], [B], not {shapes}")
+    return positions

@@ -1,0 +1,269 @@
+"""THE rules of Oware (Abapa), written once, as compiled kernels over one board.
+
+Everything that plays (env, batch, search, tables, tests) calls these. A board is ``int8[14]``,
+always seen by the side to move::
+
+      opponent   11 10  9  8  7  6
+      mover       0  1  2  3  4  5        12 = mover's store, 13 = opponent's store
+
+Houses are numbered in sowing order; a move is the mover's house 0-5. Sources: docs/rules.md.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from oware_env.errors import OwareError
+from oware_env.kernel import kernel
+
+HOUSES = 6  # houses of one side, and so moves
+BOARD = 14  # entries of a board
+MOVER_STORE = 12
+OPPONENT_STORE = 13
+SEEDS = 48
+MAJORITY_SEEDS = 25
+
+# Why a game is over; RUNNING is "it is not".
+RUNNING, MAJORITY, NO_FEEDING_MOVE, MOVE_LIMIT = 0, 1, 2, 3
+REASONS = ("running", "majority", "no_feeding_move", "move_limit")
+
+# The choices that make a rule set; the first of each is abapa's.
+SLAM_VOID, SLAM_CAPTURES = 0, 1
+FEED_WHEN_EMPTY, NEVER_LEAVE_EMPTY = 0, 1
+REST_TO_MOVER, REST_TO_OPPONENT = 0, 1
+OWN_ROWS, EVEN_SPLIT = 0, 1
+
+
+class Rules(NamedTuple):
+    """A rule set as data, carried by everything that is saved. ``Rules()`` is abapa."""
+
+    max_plies: int = 400
+    """Total plies after which a game is stopped and settled (an ending by rule)."""
+    slam: int = SLAM_VOID
+    """A capture of all the opponent's seeds: void as a whole, or taken."""
+    feeding: int = FEED_WHEN_EMPTY
+    """Feed an opponent who is empty at the start of the turn; or never leave one empty."""
+    rest: int = REST_TO_MOVER
+    """Who gets the seeds on the board when the side to move has no legal move."""
+    limit: int = OWN_ROWS
+    """At the move limit each side takes its own houses, or the rest is split evenly."""
+
+
+AWARI = Rules(400, SLAM_CAPTURES, NEVER_LEAVE_EMPTY, REST_TO_OPPONENT, EVEN_SPLIT)
+"""The rules of the published awari databases (Lincke 2002, appendix A): for tables only."""
+
+
+def describe_rules(rules: Rules) -> str:
+    """A rule set in words, for messages: ``"abapa (at most 400 plies)"``."""
+    names = {Rules()[1:]: "abapa", AWARI[1:]: "awari"}
+    return f"{names.get(rules[1:], f'variant {tuple(rules[1:])}')} (at most {rules.max_plies} plies)"
+
+
+def require_abapa(rules: Rules) -> Rules:
+    """Return ``rules`` when games can be played under them, else raise :class:`OwareError`."""
+    if not isinstance(rules, Rules):
+        raise OwareError(f"rules must be a Rules value such as Rules(max_plies=400), not {rules!r}")
+    if rules[1:] != Rules()[1:]:
+        raise OwareError(
+            f"games are played under abapa, not {describe_rules(rules)}: "
+            "other rule sets are for the kernels and the tablebase"
+        )
+    if isinstance(rules.max_plies, bool) or not isinstance(rules.max_plies, int | np.integer):
+        raise OwareError(f"max_plies must be a whole number, not {rules.max_plies!r}")
+    if not 1 <= rules.max_plies <= 2**31 - 1:
+        raise OwareError(f"max_plies must be between 1 and 2147483647, not {rules.max_plies}")
+    return rules
+
+
+def initial_board() -> np.ndarray:
+    """The board before the first move, int8[14]: four seeds in each house, empty stores."""
+    board = np.full(BOARD, 4, np.int8)
+    board[MOVER_STORE:] = 0
+    return board
+
+
+@kernel
+def pack(board):
+    """A board as two plain ints (mover's side, opponent's side): 7 bytes each, the store last.
+
+    For callers from Python: two ints cross the compiled border several times faster than an array.
+    """
+    mover = np.int64(board[12]) << 48
+    opponent = np.int64(board[13]) << 48
+    for house in range(6):
+        mover |= np.int64(board[house]) << 8 * house
+        opponent |= np.int64(board[house + 6]) << 8 * house
+    return mover, opponent
+
+
+@kernel
+def unpack(mover, opponent):
+    """The board, a fresh int8[14], of two packed sides."""
+    board = np.empty(BOARD, np.int8)
+    for house in range(6):
+        board[house] = mover >> 8 * house & 255
+        board[house + 6] = opponent >> 8 * house & 255
+    board[12] = mover >> 48
+    board[13] = opponent >> 48
+    return board
+
+
+@kernel
+def sow(board, move):
+    """Sow house ``move`` in place, skipping it on every lap; return the house of the last seed."""
+    seeds = np.int64(board[move])
+    board[move] = 0
+    # Unsigned houses spare the check for negative indices: a third of the time of a move.
+    origin = house = np.uint64(move)
+    while seeds > 0:
+        house += np.uint64(1)
+        if house == np.uint64(12):
+            house = np.uint64(0)
+        if house != origin:
+            board[house] += 1
+            seeds -= 1
+    return np.int64(house)
+
+
+@kernel
+def chain_start(board, last):
+    """First house of the chain captured by a last seed in house ``last``; ``last + 1`` if none.
+
+    The chain runs from ``last`` back against the sowing direction over opponent houses that
+    hold 2 or 3. ``board`` is as it stands after sowing.
+    """
+    start = last + 1
+    while start > 6 and (board[start - 1] == 2 or board[start - 1] == 3):
+        start -= 1
+    return start
+
+
+@kernel
+def is_grand_slam(board, start, last):
+    """Whether taking houses ``start`` .. ``last`` would leave the opponent without a seed."""
+    for house in range(6, 12):
+        if board[house] != 0 and (house < start or house > last):
+            return False
+    return start <= last
+
+
+@kernel
+def capture(board, last, slam=SLAM_VOID):
+    """Take the chain that ends in house ``last`` into the mover's store; return its seeds."""
+    if last < 6:
+        return 0
+    start = chain_start(board, last)
+    if start > last or (slam == SLAM_VOID and is_grand_slam(board, start, last)):
+        return 0
+    captured = 0
+    for house in range(start, last + 1):
+        captured += board[house]
+        board[house] = 0
+    board[12] += captured
+    return captured
+
+
+@kernel
+def turn(board):
+    """Show the board to the other side, in place: swap the rows and the stores."""
+    for house in range(6):
+        kept = board[house]
+        board[house] = board[house + 6]
+        board[house + 6] = kept
+    kept = board[12]
+    board[12] = board[13]
+    board[13] = kept
+
+
+@kernel
+def play(board, move, slam=SLAM_VOID):
+    """Play a legal ``move`` in place and turn the board; return the seeds captured.
+
+    The caller vouches that the move is legal (bit ``move`` of :func:`legal_moves`).
+    """
+    captured = capture(board, sow(board, move), slam)
+    turn(board)
+    return captured
+
+
+@kernel
+def is_opponent_empty(board):
+    """Whether the opponent's six houses hold no seed."""
+    seeds = 0
+    for house in range(6, 12):
+        seeds |= board[house]
+    return seeds == 0
+
+
+@kernel
+def _leaves_opponent_empty(board, move):
+    """Whether ``move``, slams taken, ends with no seed on the opponent's side (awari)."""
+    after = board.copy()
+    capture(after, sow(after, move), SLAM_CAPTURES)
+    return is_opponent_empty(after)
+
+
+@kernel
+def legal_moves(board, feeding=FEED_WHEN_EMPTY):
+    """The legal moves as six bits. 0 means the mover has none and the game is over."""
+    moves = 0
+    for house in range(6):
+        moves |= np.int64(board[house] != 0) << house
+    if feeding == FEED_WHEN_EMPTY:
+        if is_opponent_empty(board):
+            for house in range(6):
+                if board[house] < 6 - house:  # does not reach the other side
+                    moves &= ~(1 << house)
+        return moves
+    feeding_moves = moves
+    for house in range(6):
+        if moves >> house & 1 and _leaves_opponent_empty(board, house):
+            feeding_moves &= ~(1 << house)
+    return feeding_moves if feeding_moves else moves
+
+
+@kernel
+def status(board, ply, max_plies, feeding=FEED_WHEN_EMPTY):
+    """What the side to move faces, in one int: legal moves (bits 0-5) | reason << 6.
+
+    Tested in the order of the rules: majority, no feeding move, move limit. The moves are 0
+    when the game is over and the reason is 0 (RUNNING) when it is not.
+    """
+    if board[12] >= MAJORITY_SEEDS or board[13] >= MAJORITY_SEEDS:
+        return MAJORITY << 6
+    moves = legal_moves(board, feeding)
+    if moves == 0:
+        return NO_FEEDING_MOVE << 6
+    if ply >= max_plies:
+        return MOVE_LIMIT << 6
+    return moves
+
+
+@kernel
+def settle(board, reason, rest=REST_TO_MOVER, limit=OWN_ROWS):
+    """Final totals (mover, opponent) of a game over for ``reason``; the board is left as it is.
+
+    Under EVEN_SPLIT an odd last seed goes to neither side: only the difference has a meaning.
+    """
+    mover, opponent = np.int64(board[12]), np.int64(board[13])
+    if reason == MAJORITY:
+        return mover, opponent
+    if reason == NO_FEEDING_MOVE:
+        if rest == REST_TO_MOVER:
+            return SEEDS - opponent, opponent
+        return mover, SEEDS - mover
+    if limit == OWN_ROWS:
+        for house in range(6):
+            mover += board[house]
+        return mover, SEEDS - mover
+    half = (SEEDS - mover - opponent) // 2
+    return mover + half, opponent + half
+
+
+@kernel
+def advance(mover, opponent, move, ply, max_plies):
+    """Play ``move`` on a packed board at ``ply``: the new packed sides, and their status."""
+    board = unpack(mover, opponent)
+    play(board, move)
+    new_mover, new_opponent = pack(board)
+    return new_mover, new_opponent, status(board, ply + 1, max_plies)
