@@ -58,15 +58,23 @@ class State:
     """
 
     __slots__ = (
-        "_before",  # packed sides of the board the last move was played on, for pictures; or None
+        "_before",
         "_last_move",
-        "_mover",  # the mover's packed side (rules.pack)
+        "_mover",
         "_opponent",
         "_ply",
         "_rules",
         "_south",
-        "_status",  # rules.status of the board
+        "_status",
     )
+    _before: tuple[int, int] | None  # packed board the last move was played on, for pictures
+    _last_move: int
+    _mover: int  # the mover's packed side (rules.pack)
+    _opponent: int
+    _ply: int
+    _rules: Rules
+    _south: bool
+    _status: int  # rules.status of the board
 
     @classmethod
     def initial(cls, rules: Rules = Rules()) -> "State":
