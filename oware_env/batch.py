@@ -197,5 +197,3 @@ class Batch:
             why = f"row {row}: {reason}"
         shown = move_letter(move, state.south_to_move) if 0 <= move < 6 else move
         return IllegalMove(state.to_text(), shown, state.legal_letters, why)
-
-

@@ -45,7 +45,9 @@ def parse_position(text: str) -> Placement:
             "12 houses, 2 stores and S or N"
         )
     if fields[14] not in ("S", "N"):
-        raise OwareError(f"position {text!r} must end in S or N (the side to move), not {fields[14]!r}")
+        raise OwareError(
+            f"position {text!r} must end in S or N (the side to move), not {fields[14]!r}"
+        )
     for field in fields[:14]:
         if not (field.isascii() and field.isdigit()):
             raise OwareError(f"position {text!r} holds {field!r} where a number of seeds belongs")

@@ -1,4 +1,5 @@
 """Boards as pictures. (draft)"""
+
 from typing import NamedTuple
 
 

@@ -56,7 +56,9 @@ AWARI = Rules(400, SLAM_CAPTURES, NEVER_LEAVE_EMPTY, REST_TO_OPPONENT, EVEN_SPLI
 def describe_rules(rules: Rules) -> str:
     """A rule set in words, for messages: ``"abapa (at most 400 plies)"``."""
     names = {Rules()[1:]: "abapa", AWARI[1:]: "awari"}
-    return f"{names.get(rules[1:], f'variant {tuple(rules[1:])}')} (at most {rules.max_plies} plies)"
+    return (
+        f"{names.get(rules[1:], f'variant {tuple(rules[1:])}')} (at most {rules.max_plies} plies)"
+    )
 
 
 def require_abapa(rules: Rules) -> Rules:
