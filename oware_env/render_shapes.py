@@ -1,0 +1,106 @@
+"""The few shapes a board picture is made of, and each as SVG.
+
+``render`` composes a picture as one list of these; the SVG here and the pixels of
+``render_raster`` draw the same list, so both show the same board.
+"""
+
+from math import cos, pi, sin
+from typing import NamedTuple
+from xml.sax.saxutils import escape, quoteattr
+
+Point = tuple[float, float]
+
+
+class Disc(NamedTuple):
+    """A circle, filled, outlined or both."""
+
+    centre: Point
+    radius: float
+    fill: str | None = None
+    stroke: str | None = None
+    width: float = 0.0  # of the outline, centred on the radius
+    dashes: int = 0  # number of dashes the outline is broken into; 0 for a full one
+    part: str = ""  # what of the board it shows, such as "seed A"; kept in the SVG
+
+
+class Box(NamedTuple):
+    """A filled rectangle with round corners."""
+
+    corner: Point  # left top
+    size: Point  # width, height
+    radius: float
+    fill: str
+    part: str = ""
+
+
+class Line(NamedTuple):
+    """A line through points, with round joints."""
+
+    points: tuple[Point, ...]
+    stroke: str
+    width: float
+    part: str = ""
+
+
+class Polygon(NamedTuple):
+    """A filled polygon."""
+
+    points: tuple[Point, ...]
+    fill: str
+    part: str = ""
+
+
+class Label(NamedTuple):
+    """One line of text on its baseline."""
+
+    place: Point
+    text: str
+    size: float
+    fill: str
+    bold: bool = False
+    anchor: str = "middle"  # "start", "middle" or "end"
+    part: str = ""
+
+
+Shape = Disc | Box | Line | Polygon | Label
+
+
+def ring(centre: Point, radius: float, count: int, turn: float) -> list[Point]:
+    """``count`` points evenly on a circle, the first ``turn`` radians clockwise from the top."""
+    angles = [turn + 2 * pi * number / count for number in range(count)]
+    return [(centre[0] + radius * sin(a), centre[1] - radius * cos(a)) for a in angles]
+
+
+def to_svg(shape: Shape) -> str:
+    """One shape as an SVG element."""
+    part = f" data-part={quoteattr(shape.part)}" if shape.part else ""
+    if isinstance(shape, Disc):
+        return _svg_disc(shape, part)
+    if isinstance(shape, Box):
+        (x, y), (width, height) = shape.corner, shape.size
+        return (
+            f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" '
+            f'rx="{shape.radius:g}" fill="{shape.fill}"{part}/>'
+        )
+    if isinstance(shape, Label):
+        (x, y), weight = shape.place, ' font-weight="700"' if shape.bold else ""
+        return (
+            f'<text x="{x:g}" y="{y:g}" font-size="{shape.size:g}" text-anchor="{shape.anchor}" '
+            f'fill="{shape.fill}"{weight}{part}>{escape(shape.text)}</text>'
+        )
+    points = " ".join(f"{round(x, 1):g},{round(y, 1):g}" for x, y in shape.points)
+    if isinstance(shape, Polygon):
+        return f'<polygon points="{points}" fill="{shape.fill}"{part}/>'
+    return (
+        f'<polyline points="{points}" fill="none" stroke="{shape.stroke}" '
+        f'stroke-width="{shape.width:g}" stroke-linecap="round" stroke-linejoin="round"{part}/>'
+    )
+
+
+def _svg_disc(disc: Disc, part: str) -> str:
+    (x, y), fill = disc.centre, disc.fill or "none"
+    stroke = f' stroke="{disc.stroke}" stroke-width="{disc.width:g}"' if disc.stroke else ""
+    if disc.dashes:
+        stroke += f' stroke-dasharray="{pi * disc.radius / disc.dashes:.2f}"'
+    place = f'cx="{round(x, 1):g}" cy="{round(y, 1):g}" r="{disc.radius:g}"'
+    return f'<circle {place} fill="{fill}"{stroke}{part}/>'
