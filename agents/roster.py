@@ -1,0 +1,201 @@
+"""The roster: from spec text such as ``"alphabeta:depth=8"`` to an agent, by one literal table.
+
+A spec is ``name`` or ``name:key=value,...``; a name that is a path (``runs/NAME``) is a trained
+network. Builders import what they need when they are called, so the roster itself stays light.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from agents.base import Agent
+from agents.settings import nearest
+from oware_env.errors import OwareError
+from oware_env.rules import Rules, require_abapa
+
+
+class Parameter(NamedTuple):
+    """A parameter of a spec: what it may be, and what it is when left out (None: not set)."""
+
+    kind: type  # int, float or str
+    default: int | float | str | None
+    meaning: str
+    low: float = 0.0  # inclusive bounds of numbers
+    high: float = 0.0
+    choices: tuple[str, ...] = ()
+
+
+class Build(NamedTuple):
+    """What a builder gets."""
+
+    name: str  # first part of the spec
+    values: dict[str, Any]  # every parameter of the entry, checked
+    rules: Rules
+    device: str
+
+
+class Entry(NamedTuple):
+    """An agent that can be asked for."""
+
+    build: Callable[[Build], Agent]
+    idea: str
+    parameters: dict[str, Parameter]
+
+
+class Spec(NamedTuple):
+    """A spec, read and checked. ``str()`` gives its normal form."""
+
+    name: str
+    values: dict[str, Any]
+
+    def __str__(self) -> str:
+        parameters = _entry(self.name).parameters
+        shown = [
+            f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
+            for key, value in self.values.items()
+            # Numbers say how strong an agent is, so they always show; usual words do not.
+            if value is not None and (parameters[key].kind is not str or value != _usual(self, key))
+        ]
+        return f"{self.name}:{','.join(shown)}" if shown else self.name
+
+
+def _scripted(build: Build) -> Agent:
+    from agents.scripted import Scripted
+
+    return Scripted(build.name, build.rules)
+
+
+def _alphabeta(build: Build) -> Agent:
+    from agents.search.alphabeta import AlphaBeta
+
+    return AlphaBeta(build.rules, **build.values)
+
+
+def _mcts(build: Build) -> Agent:
+    from agents.search.mcts import Mcts
+    from agents.search.rollout import RolloutEvaluator
+
+    return Mcts(RolloutEvaluator(build.rules), build.rules, sims=build.values["sims"])
+
+
+def _neural(build: Build) -> Agent:
+    from agents.neural.agent import load_agent
+
+    return load_agent(build.name, build.rules, device=build.device, sims=build.values["sims"])
+
+
+SIMULATIONS = Parameter(int, None, "simulations a move; without it the policy alone", 1, 10_000_000)
+
+ROSTER: dict[str, Entry] = {
+    "random": Entry(_scripted, "a legal move at random", {}),
+    "greedy": Entry(_scripted, "the largest capture", {}),
+    "careful": Entry(_scripted, "the largest capture minus the best reply", {}),
+    "fortress": Entry(_scripted, "thickens its thin houses", {}),
+    "hoarder": Entry(_scripted, "raises a big house and spends it on a chain", {}),
+    "feeder": Entry(_scripted, "plans the feeding duty", {}),
+    "strategist": Entry(_scripted, "all these ideas, weighted", {}),
+    "alphabeta": Entry(
+        _alphabeta,
+        "exhaustive search to a depth, or for a time a move",
+        {
+            "depth": Parameter(int, None, "plies (6 when no time is given)", 1, 60),
+            "time": Parameter(float, None, "seconds a move, instead of a depth", 0.001, 86_400.0),
+            "evaluation": Parameter(str, "full", "of leaves", choices=("full", "material")),
+        },
+    ),
+    "mcts": Entry(
+        _mcts,
+        "tree search with random rollouts",
+        {"sims": SIMULATIONS._replace(default=200, meaning="simulations a move")},
+    ),
+}
+
+NEURAL = Entry(_neural, "a trained network: a run or checkpoint folder", {"sims": SIMULATIONS})
+
+
+def make(spec: str, rules: Rules = Rules(), device: str = "cpu") -> Agent:
+    """The agent that ``spec`` names; its ``name`` is the spec in normal form.
+
+    Raises :class:`OwareError` that names the part that is wrong and the nearest valid one.
+    """
+    parsed = parse_spec(spec)
+    build = Build(parsed.name, parsed.values, require_abapa(rules), device)
+    agent = _entry(parsed.name).build(build)
+    agent.name = str(parsed)
+    return agent
+
+
+def parse_spec(spec: str) -> Spec:
+    """Read and check a spec without making its agent; raises :class:`OwareError`."""
+    if not isinstance(spec, str) or not spec.strip():
+        raise OwareError(f"an agent spec is text such as 'alphabeta:depth=8', not {spec!r}")
+    name, colon, rest = spec.strip().partition(":")
+    entry = _entry(name)
+    values = {key: parameter.default for key, parameter in entry.parameters.items()}
+    given = set()
+    for part in rest.split(",") if colon else []:
+        key, equals, text = (piece.strip() for piece in part.partition("="))
+        if not equals:
+            raise OwareError(f"agent {spec!r}: write parameters as key=value, not {part!r}")
+        if key not in entry.parameters:
+            known = nearest(key, entry.parameters) if entry.parameters else "; it takes none"
+            raise OwareError(f"agent {spec!r}: {name} has no parameter {key!r}{known}")
+        if key in given:
+            raise OwareError(f"agent {spec!r}: {key} is given twice")
+        given.add(key)
+        values[key] = _read_value(spec, key, text, entry.parameters[key])
+    if {"depth", "time"} <= given:
+        raise OwareError(f"agent {spec!r}: give either depth or time, not both")
+    if name == "alphabeta" and values["time"] is None and values["depth"] is None:
+        values["depth"] = 6
+    return Spec(name, values)
+
+
+def describe_roster() -> str:
+    """Every spec with its idea and its parameters, one a line, for help texts."""
+    lines = []
+    for name, entry in (*ROSTER.items(), ("runs/NAME", NEURAL)):
+        keys = ", ".join(f"{key} ({p.meaning})" for key, p in entry.parameters.items())
+        lines.append(f"{name}: {entry.idea}" + (f"; {keys}" if keys else ""))
+    return "\n".join(lines)
+
+
+def is_path(name: str) -> bool:
+    """Whether the first part of a spec is a folder rather than a name of the roster."""
+    return name not in ROSTER and (bool(re.search(r"[/\\]", name)) or Path(name).is_dir())
+
+
+def _entry(name: str) -> Entry:
+    """The roster's entry for the first part of a spec."""
+    if name in ROSTER:
+        return ROSTER[name]
+    if is_path(name):
+        return NEURAL
+    raise OwareError(f"unknown agent {name!r}{nearest(name, [*ROSTER, 'runs/NAME'])}")
+
+
+def _usual(spec: Spec, key: str) -> Any:
+    return _entry(spec.name).parameters[key].default
+
+
+def _read_value(spec: str, key: str, text: str, parameter: Parameter) -> int | float | str:
+    """One value of a spec, of its declared type and in range."""
+    if parameter.kind is str:
+        if text not in parameter.choices:
+            raise OwareError(
+                f"agent {spec!r}: {key} must be one of {', '.join(parameter.choices)}, not {text!r}"
+            )
+        return text
+    what = "a whole number" if parameter.kind is int else "a number"
+    try:
+        value = parameter.kind(text)
+        is_in_range = parameter.low <= value <= parameter.high
+    except ValueError:
+        is_in_range = False
+    if not is_in_range:
+        low, high = parameter.low, parameter.high
+        raise OwareError(
+            f"agent {spec!r}: {key} must be {what} from {low:g} to {high:,g}, not {text!r}"
+        )
+    return value

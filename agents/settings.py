@@ -1,0 +1,273 @@
+"""Settings: frozen models read from TOML and the command line, with one-line error messages.
+
+Every configuration of the project is a :class:`Settings` model that holds all defaults; a TOML
+file holds only what differs, and ``--section.field value`` on the command line differs from that.
+Names and values are checked here, so neither tyro's boxes nor pydantic's URLs reach the user;
+tyro writes the help. Bottom layer of ``agents`` beside ``base``.
+"""
+
+import difflib
+import sys
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_origin
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
+from pydantic.fields import FieldInfo
+
+from oware_env.errors import OwareError
+
+Model = TypeVar("Model", bound="Settings")
+
+
+class Settings(BaseModel):
+    """Base of all settings: frozen, no unknown keys, no silent conversion between types.
+
+    Sections are nested models and lists are tuple fields. Each field has a one-line docstring,
+    which is its help on the command line.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
+    )
+
+    if not TYPE_CHECKING:  # type checkers see the fields as parameters
+
+        def __init__(self, **values: Any) -> None:
+            try:
+                super().__init__(**values)
+            except ValidationError as error:
+                raise OwareError(_explain(type(self), error)) from None
+
+        # Tells pydantic that nested sections need no call of this: errors keep their full path.
+        __init__.__pydantic_base_init__ = True
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lists_are_tuples(cls, data: Any) -> Any:
+        """TOML and JSON know lists only; a frozen model holds tuples."""
+        if not isinstance(data, dict):
+            return data
+        return {key: tuple(v) if isinstance(v, list) else v for key, v in data.items()}
+
+
+class Command(NamedTuple):
+    """A command line, read."""
+
+    settings: Any  # a value of the model that was asked for
+    config: Path | None  # the TOML file it started from
+    options: dict[str, str]  # the command's own options that were given
+
+
+def nearest(word: str, candidates: Iterable[str]) -> str:
+    """``"; the nearest is 'x'"`` for an error message, or the whole choice when none is near."""
+    names = list(candidates)
+    found = difflib.get_close_matches(word, names, n=1, cutoff=0.5)
+    if not found:  # right name in the wrong section, or the section left out
+        leaves = {name.rpartition(".")[2]: name for name in names}
+        close = difflib.get_close_matches(word.rpartition(".")[2], leaves, n=1, cutoff=0.6)
+        found = [leaves[leaf] for leaf in close]
+    return f"; the nearest is {found[0]!r}" if found else f"; there are {', '.join(names)}"
+
+
+def read_settings(
+    model: type[Model], path: str | Path | None = None, overrides: Mapping[str, Any] = {}
+) -> Model:
+    """The model's defaults, changed by a TOML file, changed by ``overrides`` ({"a.b": value}).
+
+    Raises :class:`OwareError` with one line that names the file, the key and what would be right.
+    """
+    data = _read_toml(Path(path)) if path is not None else {}
+    for key, value in overrides.items():
+        *sections, leaf = key.split(".")
+        place = data
+        for section in sections:
+            if not isinstance(place.setdefault(section, {}), dict):
+                raise OwareError(f"{path}: {section} must be a section, not {place[section]!r}")
+            place = place[section]
+        place[leaf] = value
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        key = _key_of(error)
+        in_file = path is not None and key not in overrides
+        raise OwareError(f"{path}: " * in_file + _explain(model, error)) from None
+
+
+def parse_command(
+    model: type[Model],
+    arguments: Sequence[str],
+    *,
+    description: str,
+    positional: str | None = None,
+    options: Mapping[str, str] = {},
+) -> Command:
+    """Read ``[CONFIG.toml] [words] [--section.field value ...]``; ``--help`` prints and exits.
+
+    Words fill the tuple field ``positional``. ``options`` are the command's own, each with one
+    value and its help text. Raises :class:`OwareError` in one line.
+    """
+    fields = _leaves(model)
+    words, given = _split(arguments, fields, options)
+    configs = [word for word in words if word.endswith(".toml")]
+    others = tuple(word for word in words if not word.endswith(".toml"))
+    if len(configs) > 1:
+        raise OwareError(f"give one settings file, not {len(configs)}: {', '.join(configs)}")
+    config = Path(configs[0]) if configs else None
+    if "help" in given:
+        _print_help(model, config, description, options)
+    own = {name: str(given.pop(name)) for name in options if name in given}
+    if others and positional is None:
+        raise OwareError(f"unexpected argument {others[0]!r}: options start with --, see --help")
+    if others and positional is not None:
+        given.setdefault(positional, others)
+    return Command(read_settings(model, config, given), config, own)
+
+
+def run_command(
+    action: Callable[[Sequence[str]], None], arguments: Sequence[str] | None = None
+) -> int:
+    """Run a command on ``arguments`` (default: this process's) and return its exit code.
+
+    A user's mistake prints ``error: ...`` on one line and gives 2, Ctrl-C gives 130.
+    """
+    try:
+        action(sys.argv[1:] if arguments is None else arguments)
+    except OwareError as error:
+        print("error:", " ".join(str(error).split()), file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("stopped", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise OwareError(f"cannot read the settings file {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise OwareError(f"{path} is not a settings file: it is not text in UTF-8") from None
+    except tomllib.TOMLDecodeError as error:
+        raise OwareError(f"{path} is not valid TOML: {error}") from None
+
+
+def _sections(model: type[Settings]) -> dict[str, type[Settings]]:
+    """The fields of a model that are sections."""
+    kinds = {name: field.annotation for name, field in model.model_fields.items()}
+    return {
+        name: kind
+        for name, kind in kinds.items()
+        if isinstance(kind, type) and issubclass(kind, Settings)
+    }
+
+
+def _leaves(model: type[Settings], prefix: str = "") -> dict[str, FieldInfo]:
+    """Every field that is no section, by its dotted key."""
+    sections = _sections(model)
+    found = {prefix + n: field for n, field in model.model_fields.items() if n not in sections}
+    for name, section in sections.items():
+        found |= _leaves(section, f"{prefix}{name}.")
+    return found
+
+
+def _key_of(error: ValidationError) -> str:
+    """The dotted key of the first fault; positions inside a tuple are left out."""
+    parts = error.errors(include_url=False)[0]["loc"]
+    return ".".join(part for part in parts if isinstance(part, str))
+
+
+def _explain(model: type[Settings], error: ValidationError) -> str:
+    """The first fault in one clause: the key, what is right, what was given."""
+    fault = error.errors(include_url=False)[0]
+    key = _key_of(error)
+    if fault["type"] == "extra_forbidden":
+        return f"unknown key {key!r}{nearest(key, _leaves(model))}"
+    if fault["type"] == "missing":
+        return f"{key} is missing: {(_leaves(model)[key].description or '').rstrip('.')}"
+    if fault["type"] == "value_error":  # raised by a check of our own
+        return f"{key}: " * bool(key) + str(fault["ctx"]["error"])
+    if fault["type"] == "model_type":
+        return f"{key} must be a section with keys, not {fault['input']!r}"
+    right = fault["msg"].removeprefix("Input ").replace("should", "must", 1)
+    return f"{key} {right}, not {fault['input']!r}"
+
+
+def _split(
+    arguments: Sequence[str], fields: Mapping[str, FieldInfo], options: Mapping[str, str]
+) -> tuple[list[str], dict[str, Any]]:
+    """Words and options of a command line; the values are converted to their fields' types."""
+    words: list[str] = []
+    given: dict[str, Any] = {}
+    queue = list(arguments)
+    while queue:
+        word = queue.pop(0)
+        if word in ("-h", "--help"):
+            given["help"] = True
+        elif word.startswith("--"):
+            _read_option(word, queue, fields, options, given)
+        else:
+            words.append(word)
+    return words, given
+
+
+def _read_option(
+    word: str,
+    queue: list[str],
+    fields: Mapping[str, FieldInfo],
+    options: Mapping[str, str],
+    given: dict[str, Any],
+) -> None:
+    """Take the values of option ``word`` from the queue into ``given``."""
+    name, equals, text = word[2:].partition("=")
+    key = name.replace("-", "_")
+    switched_off = key not in fields and (key.startswith("no_") or ".no_" in key)
+    if switched_off:
+        key = ".".join([*key.split(".")[:-1], key.split(".")[-1].removeprefix("no_")])
+    is_switch = key in fields and fields[key].annotation is bool
+    if (key not in fields and key not in options) or (switched_off and not is_switch):
+        names = [f"--{known.replace('_', '-')}" for known in (*fields, *options)]
+        raise OwareError(f"unknown option --{name}{nearest('--' + name, names)}")
+    if is_switch and not equals:
+        given[key] = not switched_off
+        return
+    is_list = key in fields and get_origin(fields[key].annotation) is tuple
+    values = [text] if equals else []
+    while queue and not queue[0].startswith("--") and (is_list or not values):
+        values.append(queue.pop(0))
+    if not values:
+        raise OwareError(f"option --{name} needs a value")
+    if key in options:
+        given[key] = values[0]
+    else:
+        given[key] = _convert(tuple(values) if is_list else values[0], fields[key])
+
+
+def _convert(text: Any, field: FieldInfo) -> Any:
+    """Text as the type of its field; what cannot be converted stays text and is refused later."""
+    if text == "None" and field.annotation is not str:
+        return None
+    kind: Any = field.annotation
+    try:
+        return TypeAdapter(kind).validate_strings(text)
+    except ValidationError:
+        return text
+
+
+def _print_help(
+    model: type[Settings], config: Path | None, description: str, options: Mapping[str, str]
+) -> None:
+    """Print every field with its docstring and its value in ``config`` (or default); exit 0."""
+    import tyro
+
+    own = [f"--{name} {name.upper()}: {text}" for name, text in options.items()]
+    defaults: dict[str, Any] = {"default": read_settings(model, config)} if config else {}
+    tyro.cli(
+        model,
+        prog=Path(sys.argv[0]).name,
+        description="\n\n".join([description, *own]),
+        args=["--help"],
+        **defaults,
+    )
