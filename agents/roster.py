@@ -73,10 +73,12 @@ def _alphabeta(build: Build) -> Agent:
 
 
 def _mcts(build: Build) -> Agent:
-    from agents.search.mcts import Mcts
+    from agents.search.mcts import Mcts, Search
     from agents.search.rollout import RolloutEvaluator
 
-    return Mcts(RolloutEvaluator(build.rules), build.rules, sims=build.values["sims"])
+    simulations = build.values["sims"]
+    search = Search(RolloutEvaluator(build.rules), build.rules, simulations=simulations)
+    return Mcts(search, build.name)
 
 
 def _neural(build: Build) -> Agent:
@@ -85,7 +87,7 @@ def _neural(build: Build) -> Agent:
     return load_agent(build.name, build.rules, device=build.device, sims=build.values["sims"])
 
 
-SIMULATIONS = Parameter(int, None, "simulations a move; without it the policy alone", 1, 10_000_000)
+SIMULATIONS = Parameter(int, None, "simulations a move; without it the policy alone", 1, 1_000_000)
 
 ROSTER: dict[str, Entry] = {
     "random": Entry(_scripted, "a legal move at random", {}),
@@ -100,7 +102,7 @@ ROSTER: dict[str, Entry] = {
         "exhaustive search to a depth, or for a time a move",
         {
             "depth": Parameter(int, None, "plies (6 when no time is given)", 1, 60),
-            "time": Parameter(float, None, "seconds a move, instead of a depth", 0.001, 86_400.0),
+            "time": Parameter(float, None, "seconds a move, instead of a depth", 0.001, 86_400),
             "evaluation": Parameter(str, "full", "of leaves", choices=("full", "material")),
         },
     ),
@@ -196,6 +198,6 @@ def _read_value(spec: str, key: str, text: str, parameter: Parameter) -> int | f
     if not is_in_range:
         low, high = parameter.low, parameter.high
         raise OwareError(
-            f"agent {spec!r}: {key} must be {what} from {low:g} to {high:,g}, not {text!r}"
+            f"agent {spec!r}: {key} must be {what} from {low:,} to {high:,}, not {text!r}"
         )
     return value

@@ -11,7 +11,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_origin
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
 from pydantic.fields import FieldInfo
@@ -184,7 +184,7 @@ def _explain(model: type[Settings], error: ValidationError) -> str:
     fault = error.errors(include_url=False)[0]
     key = _key_of(error)
     if fault["type"] == "extra_forbidden":
-        return f"unknown key {key!r}{nearest(key, _leaves(model))}"
+        return f"unknown key {key!r}{nearest(key, [*_leaves(model), *_sections(model)])}"
     if fault["type"] == "missing":
         return f"{key} is missing: {(_leaves(model)[key].description or '').rstrip('.')}"
     if fault["type"] == "value_error":  # raised by a check of our own
@@ -242,14 +242,15 @@ def _read_option(
     if key in options:
         given[key] = values[0]
     else:
-        given[key] = _convert(tuple(values) if is_list else values[0], fields[key])
+        kind = fields[key].annotation
+        items = tuple(_convert(value, get_args(kind)[0] if is_list else kind) for value in values)
+        given[key] = items if is_list else items[0]
 
 
-def _convert(text: Any, field: FieldInfo) -> Any:
-    """Text as the type of its field; what cannot be converted stays text and is refused later."""
-    if text == "None" and field.annotation is not str:
+def _convert(text: str, kind: Any) -> Any:
+    """Text as a type; what cannot be converted stays text and is refused with the rest."""
+    if text == "None" and kind is not str:
         return None
-    kind: Any = field.annotation
     try:
         return TypeAdapter(kind).validate_strings(text)
     except ValidationError:
