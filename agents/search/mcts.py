@@ -1,0 +1,136 @@
+"""Monte-Carlo tree search over many games in lock-step, guided by an evaluator.
+
+``Search`` runs the simulations and hands back visit counts; ``Mcts`` is the agent that plays the
+most visited move. Self-play adds noise at the root and temperature to the choice.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from agents.base import Evaluator
+from agents.search.tree import (
+    Leaves,
+    Tree,
+    add_root_noise,
+    expand,
+    new_leaves,
+    new_tree,
+    plant,
+    root_priors,
+    root_values,
+    root_visits,
+    select,
+)
+from oware_env.errors import OwareError
+from oware_env.kernel import kernel
+from oware_env.positions import DRAW_TEMPERATURE, Decisions, Positions, random_bits, to_unit
+from oware_env.rules import Rules, require_abapa
+
+EXPLORATION = 1.25  # the constant of PUCT, as in AlphaZero's supplement
+
+
+class SearchResult(NamedTuple):
+    """What the search of B positions found."""
+
+    visits: np.ndarray  # int32[B, 6], sums to the simulations
+    values: np.ndarray  # float32[B], mean value of the root for the mover
+    priors: np.ndarray  # float32[B, 6], the evaluator's policy at the root, noise included
+
+
+@kernel
+def draw_moves(visits, keys, plies, exponent):
+    """A move drawn with chances proportional to visits ** exponent, one a row: int8[B]."""
+    moves = np.empty(len(visits), np.int8)
+    weights = np.empty(6, np.float64)
+    for row in range(len(visits)):
+        most = visits[row].max()
+        total = 0.0
+        for move in range(6):
+            weights[move] = (visits[row, move] / most) ** exponent if visits[row, move] else 0.0
+            total += weights[move]
+        rest = total * to_unit(random_bits(keys[row], plies[row], DRAW_TEMPERATURE, 0))
+        for move in range(6):
+            if weights[move] > 0.0:
+                moves[row] = move
+                rest -= weights[move]
+                if rest < 0.0:
+                    break
+    return moves
+
+
+class Search:
+    """Searches batches of positions with a fixed number of simulations each.
+
+    The trees' memory is kept between calls; no knowledge is, so a call's result depends on its
+    arguments alone.
+    """
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        rules: Rules = Rules(),
+        *,
+        simulations: int,
+        exploration: float = EXPLORATION,
+    ) -> None:
+        if simulations < 1:
+            raise OwareError(f"a search needs at least 1 simulation, not {simulations}")
+        self.evaluator = evaluator
+        self.rules = require_abapa(rules)
+        self.simulations = simulations
+        self.exploration = float(exploration)
+        self._tree: Tree = new_tree(0, 1)
+        self._leaves: Leaves = new_leaves(0)
+
+    def run(self, positions: Positions, noise: float = 0.0) -> SearchResult:
+        """Search B running positions; ``noise`` is the share of random noise in the root priors.
+
+        Raises ValueError when a position is over or the evaluator returns NaN.
+        """
+        games, max_plies = len(positions.plies), self.rules.max_plies
+        if games > len(self._leaves.games):
+            self._tree = new_tree(games, self.simulations + 1)
+            self._leaves = new_leaves(games)
+        tree, leaves = self._tree, self._leaves
+        over = plant(tree, positions.boards, positions.plies, max_plies, leaves)
+        if over >= 0:
+            raise ValueError(f"row {over}: the game is over, there is nothing to search")
+        self._judge(games, positions.keys)
+        if noise > 0.0:
+            add_root_noise(tree, positions.keys, noise)
+        while True:
+            count = select(tree, games, self.simulations, self.exploration, max_plies, leaves)
+            if count == 0:
+                break
+            self._judge(count, positions.keys)
+        return SearchResult(
+            root_visits(tree, games), root_values(tree, games), root_priors(tree, games)
+        )
+
+    def _judge(self, count: int, keys: np.ndarray) -> None:
+        """Have the packed leaves evaluated and put what came back into the trees."""
+        games, boards, plies = (array[:count] for array in self._leaves)
+        logits, values = self.evaluator(Positions(boards, plies, keys[games]))
+        row = expand(self._tree, self._leaves, count, logits, values)
+        if row >= 0:
+            raise ValueError(
+                f"the evaluator returned NaN for board {boards[row].tolist()} at ply {plies[row]}: "
+                f"logits {logits[row].tolist()}, value {values[row]}"
+            )
+
+
+class Mcts:
+    """The agent: search, then the most visited move, ties at random from the game's key."""
+
+    def __init__(self, search: Search, name: str) -> None:
+        self.search = search
+        self.name = name
+
+    def decide(self, positions: Positions) -> Decisions:
+        """Moves by visit count, policy = share of visits, value = mean value of the root."""
+        result = self.search.run(positions)
+        most = (result.visits == result.visits.max(axis=1, keepdims=True)).astype(np.int32)
+        moves = draw_moves(most, positions.keys, positions.plies, 1.0)
+        policy = result.visits / np.float32(self.search.simulations)
+        return Decisions(moves, policy.astype(np.float32), result.values)

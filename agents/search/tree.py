@@ -1,0 +1,288 @@
+"""The lock-step search tree: many games' trees in one array, and the kernels that grow them.
+
+One simulation of every game is: select down to a leaf (compiled), judge all unresolved leaves in
+one batch (the evaluator), expand and back up (compiled). Every value at a node is seen by the
+side to move there; the sign flips once a ply, in :func:`back_up` alone. Selection is PUCT
+(Silver et al. 2018, supplement, "Search").
+
+A node is 128 bytes, two cache lines, read as 32 int32, 32 float32 or 128 int8::
+
+    ints     0-5 visits   6-11 children   25 count   26 status   27 ply
+    floats  12-17 means  18-23 priors     24 total
+    bytes   112-125 board
+
+Kernels index the arrays directly: a view of one node would cost more than reading it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from oware_env.kernel import kernel
+from oware_env.positions import DRAW_NOISE, random_bits, to_unit
+from oware_env.rules import play, settle, status
+
+VISITS = 0  # +move: simulations through the move
+CHILDREN = 6  # +move: node after the move, -1 while it is not in the tree
+MEANS = 12  # +move: mean value of those simulations, for the node's side to move
+PRIORS = 18  # +move: the evaluator's policy, 0 for illegal moves
+TOTAL = 24  # sum of the node's own value and of all values backed up through it
+COUNT = 25  # how many values that is
+STATUS = 26  # rules.status of the board
+PLY = 27
+BOARD = 112  # first byte of the board
+NODE = 32
+
+
+class Tree(NamedTuple):
+    """The trees of G games, up to N nodes each. Node 0 is the root."""
+
+    ints: np.ndarray  # int32[G, N, 32]
+    floats: np.ndarray  # float32[G, N, 32], the same memory
+    bytes: np.ndarray  # int8[G, N, 128], the same memory
+    sizes: np.ndarray  # int32[G], nodes in use
+    simulations: np.ndarray  # int32[G], simulations finished or under way
+    paths: np.ndarray  # int32[G, N], node * 8 + move of each step of the simulation under way
+    path_lengths: np.ndarray  # int32[G]
+
+
+class Leaves(NamedTuple):
+    """The unresolved leaves of one round, packed: the first ``count`` rows are in use."""
+
+    games: np.ndarray  # int32[G]
+    boards: np.ndarray  # int8[G, 14]
+    plies: np.ndarray  # int32[G]
+
+
+def new_tree(games: int, nodes: int) -> Tree:
+    """Room for the trees of ``games`` games of at most ``nodes`` nodes; :func:`plant` fills it."""
+    ints = np.zeros((games, nodes, NODE), np.int32)
+    return Tree(
+        ints=ints,
+        floats=ints.view(np.float32),
+        bytes=ints.view(np.int8),
+        sizes=np.zeros(games, np.int32),
+        simulations=np.zeros(games, np.int32),
+        paths=np.zeros((games, nodes), np.int32),
+        path_lengths=np.zeros(games, np.int32),
+    )
+
+
+def new_leaves(games: int) -> Leaves:
+    """Room for one leaf of each of ``games`` games."""
+    return Leaves(
+        np.zeros(games, np.int32), np.zeros((games, 14), np.int8), np.zeros(games, np.int32)
+    )
+
+
+@kernel
+def _open_node(ints, floats, board, game, node, max_plies):
+    """Finish a node whose board and ply were just written; a finished game gets its exact value."""
+    code = status(board, ints[game, node, PLY], max_plies)
+    ints[game, node, STATUS] = code
+    ints[game, node, COUNT] = 1
+    for move in range(6):
+        ints[game, node, VISITS + move] = 0
+        ints[game, node, CHILDREN + move] = -1
+        floats[game, node, MEANS + move] = 0.0
+    if code >= 64:
+        mover, opponent = settle(board, code >> 6)
+        floats[game, node, TOTAL] = np.sign(mover - opponent)
+    return code
+
+
+@kernel
+def plant(tree, boards, plies, max_plies, leaves):
+    """Start a tree from each of B boards and pack the roots as leaves; first finished row or -1."""
+    for game in range(len(boards)):
+        board = tree.bytes[game, 0, BOARD : BOARD + 14]
+        board[:] = boards[game]
+        tree.ints[game, 0, PLY] = plies[game]
+        tree.sizes[game] = 1
+        tree.simulations[game] = 0
+        tree.path_lengths[game] = 0
+        if _open_node(tree.ints, tree.floats, board, game, 0, max_plies) >= 64:
+            return game
+        leaves.games[game] = game
+        leaves.boards[game] = boards[game]
+        leaves.plies[game] = plies[game]
+    return -1
+
+
+@kernel
+def best_move(ints, floats, game, node, exploration):
+    """The legal move with the highest PUCT score at a node; the first of equals.
+
+    A move not tried yet counts as the mean value of the node so far (its own judgement
+    included), so that no unknown move looks better or worse than the position itself.
+    """
+    count = np.float32(ints[game, node, COUNT])
+    mean = floats[game, node, TOTAL] / count
+    scale = exploration * np.sqrt(count)
+    legal = ints[game, node, STATUS]
+    best, best_score = -1, np.float32(-np.inf)
+    for move in range(6):
+        tried = ints[game, node, VISITS + move]
+        value = floats[game, node, MEANS + move] if tried else mean
+        score = value + scale * floats[game, node, PRIORS + move] / np.float32(tried + 1)
+        if legal >> move & 1 and score > best_score:
+            best, best_score = move, score
+    return best
+
+
+@kernel
+def _add_child(ints, floats, bytes_, game, node, move, child, max_plies):
+    """Put the position after ``move`` into the tree as node ``child``; returns its status."""
+    ints[game, node, CHILDREN + move] = child
+    for entry in range(PLY, NODE):  # the ply and the board
+        ints[game, child, entry] = ints[game, node, entry]
+    ints[game, child, PLY] += 1
+    board = bytes_[game, child, BOARD : BOARD + 14]
+    play(board, move)
+    return _open_node(ints, floats, board, game, child, max_plies)
+
+
+@kernel
+def back_up(ints, floats, paths, game, length, value):
+    """Add a leaf's value (for the side to move there) along the path, flipping it each ply."""
+    for step in range(length - 1, -1, -1):
+        value = -value
+        node, move = paths[game, step] >> 3, paths[game, step] & 7
+        tried = ints[game, node, VISITS + move] + 1
+        ints[game, node, VISITS + move] = tried
+        floats[game, node, MEANS + move] += (value - floats[game, node, MEANS + move]) / tried
+        floats[game, node, TOTAL] += value
+        ints[game, node, COUNT] += 1
+
+
+@kernel
+def descend(ints, floats, paths, game, exploration):
+    """Walk from the root and note the path, until a step leaves the tree or ends the game.
+
+    Returns its length; the last step's child is -1 when it is not in the tree yet.
+    """
+    node, length = 0, 0
+    while True:
+        move = best_move(ints, floats, game, node, exploration)
+        paths[game, length] = node * 8 + move
+        length += 1
+        node = ints[game, node, CHILDREN + move]
+        if node < 0 or ints[game, node, STATUS] >= 64:
+            return length
+
+
+@kernel
+def select(tree, games, simulations, exploration, max_plies, leaves):
+    """Run every game on to its next unresolved leaf and pack those; returns how many.
+
+    A leaf where the game is over is backed up at once with its exact value, and the game goes on
+    with its next simulation. Games that have finished ``simulations`` pack nothing.
+    """
+    ints, floats, bytes_, sizes, paths = tree.ints, tree.floats, tree.bytes, tree.sizes, tree.paths
+    weight = np.float32(exploration)
+    count = 0
+    for game in range(games):
+        done = tree.simulations[game]
+        while done < simulations:
+            done += 1
+            length = descend(ints, floats, paths, game, weight)
+            node, move = paths[game, length - 1] >> 3, paths[game, length - 1] & 7
+            leaf = ints[game, node, CHILDREN + move]
+            if leaf < 0:
+                leaf = sizes[game]
+                sizes[game] = leaf + 1
+                _add_child(ints, floats, bytes_, game, node, move, leaf, max_plies)
+            if ints[game, leaf, STATUS] >= 64:
+                back_up(ints, floats, paths, game, length, floats[game, leaf, TOTAL])
+                continue
+            tree.path_lengths[game] = length
+            leaves.games[count] = game
+            leaves.plies[count] = ints[game, leaf, PLY]
+            for entry in range(14):
+                leaves.boards[count, entry] = bytes_[game, leaf, BOARD + entry]
+            count += 1
+            break
+        tree.simulations[game] = done
+    return count
+
+
+@kernel
+def masked_softmax(logits, legal, out):
+    """Softmax over the legal moves of six logits into ``out``, illegal ones 0; False on a NaN.
+
+    Infinite logits count as very large ones; when all legal ones are minus infinity the moves
+    are equal.
+    """
+    largest = np.float32(-np.inf)
+    for move in range(6):
+        if np.isnan(logits[move]):
+            return False
+        if legal >> move & 1:
+            largest = max(largest, min(logits[move], np.float32(1e30)))
+    total = np.float32(0.0)
+    for move in range(6):
+        out[move] = 0.0
+        if legal >> move & 1:
+            logit = min(logits[move], np.float32(1e30))
+            out[move] = np.exp(logit - largest) if largest > -np.inf else np.float32(1.0)
+            total += out[move]
+    for move in range(6):
+        out[move] /= total
+    return True
+
+
+@kernel
+def expand(tree, leaves, count, logits, values):
+    """Give the packed leaves their priors and values and back them up; first NaN row, or -1.
+
+    ``logits`` float32[count, 6], ``values`` float32[count], held to [-1, 1]. A leaf is always
+    the newest node of its game.
+    """
+    ints, floats, paths = tree.ints, tree.floats, tree.paths
+    for row in range(count):
+        game = leaves.games[row]
+        node = tree.sizes[game] - 1
+        priors = floats[game, node, PRIORS : PRIORS + 6]
+        if np.isnan(values[row]):
+            return row
+        if not masked_softmax(logits[row], ints[game, node, STATUS], priors):
+            return row
+        value = np.float32(min(np.float32(1.0), max(np.float32(-1.0), values[row])))
+        floats[game, node, TOTAL] = value
+        back_up(ints, floats, paths, game, tree.path_lengths[game], value)
+    return -1
+
+
+@kernel
+def add_root_noise(tree, keys, share):
+    """Mix Dirichlet(1) noise into the root priors: (1 - share) * prior + share * noise.
+
+    With concentration 1 the noise is uniform on the simplex: exponential draws, normalised.
+    """
+    draws = np.empty(6, np.float32)
+    for game in range(len(keys)):
+        legal, ply = tree.ints[game, 0, STATUS], tree.ints[game, 0, PLY]
+        total = np.float32(0.0)
+        for move in range(6):
+            unit = to_unit(random_bits(keys[game], ply, DRAW_NOISE, move))
+            draws[move] = -np.log(1.0 - unit) if legal >> move & 1 else 0.0
+            total += draws[move]
+        for move in range(6):
+            prior = tree.floats[game, 0, PRIORS + move]
+            noise = draws[move] / total if total > 0.0 else prior
+            tree.floats[game, 0, PRIORS + move] = (1.0 - share) * prior + share * noise
+
+
+def root_visits(tree: Tree, games: int) -> np.ndarray:
+    """Visit counts of the root's moves, int32[games, 6], a copy."""
+    return tree.ints[:games, 0, VISITS : VISITS + 6].copy()
+
+
+def root_priors(tree: Tree, games: int) -> np.ndarray:
+    """Priors of the root's moves (noise included), float32[games, 6], a copy."""
+    return tree.floats[:games, 0, PRIORS : PRIORS + 6].copy()
+
+
+def root_values(tree: Tree, games: int) -> np.ndarray:
+    """Mean value of each root over its own judgement and all simulations, float32[games]."""
+    return tree.floats[:games, 0, TOTAL] / tree.ints[:games, 0, COUNT].astype(np.float32)
