@@ -1,48 +1,37 @@
 """The ladder of scripted players: each plays one idea of docs/rules.md, "How strong players think".
 
-An idea is a kernel that scores one legal move by the boards before and after it; one kernel runs
-it over a whole batch. None searches further than the opponent's reply.
+The ideas are kernels in ``scripted_scores`` that score one move; one kernel here runs them over a
+whole batch. None looks much further than the opponent's reply.
 """
 
 from typing import final
 
 import numpy as np
 
+from agents.scripted_scores import (
+    CAREFUL,
+    FEEDER,
+    FORTRESS,
+    GREEDY,
+    HOARDER,
+    RANDOM,
+    STRATEGIST,
+    score,
+)
 from oware_env.errors import OwareError
 from oware_env.kernel import kernel
 from oware_env.positions import DRAW_TIE, Decisions, Positions, count_moves, pick_move, random_bits
-from oware_env.rules import Rules, play, require_abapa, status
+from oware_env.rules import Rules, require_abapa, status
 
-RANDOM, GREEDY, CAREFUL, FORTRESS, HOARDER, FEEDER, STRATEGIST = range(7)
 SCRIPTS = {
     "random": RANDOM,
     "greedy": GREEDY,
     "careful": CAREFUL,
+    "fortress": FORTRESS,
+    "hoarder": HOARDER,
+    "feeder": FEEDER,
+    "strategist": STRATEGIST,
 }
-
-
-@kernel
-def best_capture(board, moves):
-    """The most seeds that one of the legal ``moves`` captures."""
-    best = 0
-    for move in range(6):
-        if moves >> move & 1:
-            after = board.copy()
-            best = max(best, play(after, move))
-    return best
-
-
-@kernel
-def score(script, board, move, ply, max_plies):
-    """How much a script likes a legal move: only the order among one board's moves matters."""
-    if script == RANDOM:
-        return 0
-    after = board.copy()
-    captured = play(after, move)
-    if script == GREEDY:
-        return captured
-    replies = status(after, ply + 1, max_plies) & 63  # none when the game is over
-    return captured - best_capture(after, replies)
 
 
 @kernel
