@@ -103,6 +103,19 @@ def _step(batch, moves, start, max_plies, seed, next_game, finished):
     return count
 
 
+def _checked_seed(seed: int) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
+        raise OwareError(f"a seed must be a whole number from 0 to 2**64 - 1, not {seed!r}")
+    return int(seed)
+
+
+def _check_out(out: np.ndarray, shape: tuple[int, ...], dtype: type) -> None:
+    """Refuse an array that a kernel would write beyond, or into with other types."""
+    if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype:
+        found = f"{out.dtype}{list(out.shape)}" if isinstance(out, np.ndarray) else repr(out)
+        raise OwareError(f"out must be {np.dtype(dtype)}{list(shape)}, not {found}")
+
+
 class Batch:
     """``size`` games played side by side; game k of a seed is the same whatever the size."""
 
@@ -110,7 +123,7 @@ class Batch:
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
             raise OwareError(f"a batch needs a whole number of games of at least 1, not {size!r}")
         self.rules = require_abapa(rules)
-        self.seed = int(seed) & (2**64 - 1)
+        self.seed = _checked_seed(seed)
         self.boards = np.tile(initial_board(), (size, 1))  # int8[B, 14], mover's view
         self.plies = np.zeros(size, np.int32)
         self.games = np.arange(size, dtype=np.int64)  # number of the game in each row
@@ -131,13 +144,16 @@ class Batch:
         """Legal moves of every row as int8[B, 6], written into ``out`` when given."""
         if out is None:
             out = np.empty((len(self), 6), np.int8)
+        _check_out(out, (len(self), 6), np.int8)
         fill_masks(self.statuses, out)
         return out
 
     def observe(self, kind: str = "counts", out: np.ndarray | None = None) -> np.ndarray:
         """Observations float32[B, size] of every row for its side to move (see encoding.py)."""
+        shape = len(self), observation_size(kind)
         if out is None:
-            out = np.empty((len(self), observation_size(kind)), np.float32)
+            out = np.empty(shape, np.float32)
+        _check_out(out, shape, np.float32)
         encode_observations(self.boards, self.plies, self.rules.max_plies, out)
         return out
 

@@ -49,7 +49,7 @@ def parse_position(text: str) -> Placement:
             f"position {text!r} must end in S or N (the side to move), not {fields[14]!r}"
         )
     for field in fields[:14]:
-        if not (field.isascii() and field.isdigit()):
+        if not (field.isascii() and field.isdigit() and len(field) < 4):
             raise OwareError(f"position {text!r} holds {field!r} where a number of seeds belongs")
     counts = [int(field) for field in fields[:14]]
     placement = Placement(tuple(counts[:12]), (counts[12], counts[13]), fields[14] == "S")
@@ -60,6 +60,10 @@ def parse_position(text: str) -> Placement:
 def check_placement(placement: Placement, text: str = "") -> None:
     """Raise :class:`OwareError` when a game can never stand like this."""
     houses, stores, south_to_move = placement
+    if len(houses) != 12 or len(stores) != 2:
+        raise OwareError(
+            f"a position has 12 houses and 2 stores, not {len(houses)} and {len(stores)}"
+        )
     text = text or format_position(houses, stores, south_to_move)
     total = sum(houses) + sum(stores)
     if min(*houses, *stores) < 0:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from oware_env.errors import OwareError
 from oware_env.kernel import kernel
 from oware_env.rules import play, status
 
@@ -28,6 +29,8 @@ def _count(board, ply, depth, max_plies):
 
 def perft(board: np.ndarray, depth: int, ply: int = 0, max_plies: int = 400) -> int:
     """Number of move sequences of length ``depth`` from a board (int8[14], mover's view)."""
+    if depth < 0:
+        raise OwareError(f"depth must be at least 0, not {depth}")
     return 1 if depth == 0 else int(_count(board, ply, depth, max_plies))
 
 
@@ -35,6 +38,8 @@ def perft_split(
     board: np.ndarray, depth: int, ply: int = 0, max_plies: int = 400
 ) -> dict[int, int]:
     """Leaf counts below each legal move, so that a wrong total shows the move at fault."""
+    if depth < 1:
+        raise OwareError(f"depth must be at least 1, not {depth}")
     moves = status(board, ply, max_plies)
     split = {}
     for move in range(6):

@@ -14,7 +14,7 @@ from oware_env.errors import OwareError
 from oware_env.explain import MoveReport, explain_move, house_of, why_not_offered
 from oware_env.notation import Placement, check_placement, format_position, parse_move
 from oware_env.notation import move_letter, parse_position
-from oware_env.rules import REASONS, Rules, advance, initial_board, pack, require_abapa
+from oware_env.rules import BOARD, REASONS, Rules, advance, initial_board, pack, require_abapa
 from oware_env.rules import settle, status, unpack
 
 __all__ = ["IllegalMove", "MoveReport", "Outcome", "State"]
@@ -104,8 +104,13 @@ class State:
     def from_board(
         cls, board: np.ndarray, south_to_move: bool, rules: Rules = Rules(), ply: int = 0
     ) -> "State":
-        """The state of a mover-relative board, int8[14]."""
-        counts = [int(count) for count in board]
+        """The state of a mover-relative board, int8[14] or 14 other integers."""
+        board = np.asarray(board)
+        if board.shape != (BOARD,) or board.dtype.kind not in "iu":
+            raise OwareError(
+                f"a board must be {BOARD} integers, not {board.dtype} of shape {board.shape}"
+            )
+        counts = board.tolist()
         rows = (counts[:6], counts[6:12])
         south, north = rows if south_to_move else rows[::-1]
         stores = (counts[12], counts[13]) if south_to_move else (counts[13], counts[12])
