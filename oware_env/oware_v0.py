@@ -101,6 +101,7 @@ class raw_env(AECEnv):
         self._reward = one_of("reward", reward, REWARDS)
         self._mask_in_obs = one_of("mask_in", mask_in, ("obs", "info", "both")) != "info"
         self._mask_in_info = mask_in != "obs"
+        self._follows_each_ply = self._mask_in_info or render_mode == "human"
         self._openings = Openings(rules)
         self._state = State.initial(rules)
         self.possible_agents = list(AGENTS)
@@ -159,7 +160,8 @@ class raw_env(AECEnv):
         self._state = self._state.play(action)  # type: ignore[arg-type]
         self.agent_selection = _OTHER[agent]
         # No agent has a reward before the last step, so there is nothing to clear or add up.
-        self._after_change()
+        if self._follows_each_ply or self._state.is_over:
+            self._after_change()
 
     def _after_change(self) -> None:
         """Settle a finished game, offer the moves in the infos, refresh the window."""
