@@ -6,10 +6,10 @@ on light and dark pages; marks differ in form as well as in colour (Okabe and It
 """
 
 from collections import Counter
+from html import escape
 from itertools import pairwise
 from math import cos, pi, sin
 from typing import NamedTuple
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
@@ -55,11 +55,11 @@ class Scene(NamedTuple):
 def svg(scene: Scene) -> str:
     """The picture as a self-contained SVG element: no script, style sheet, id or outside asset."""
     position = format_position(scene.houses, scene.stores, scene.south_to_move)
-    title = quoteattr(f"Oware board {position}: {_status_text(scene)}")
+    title = escape(f"Oware board {position}: {_status_text(scene)}")
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
         f'width="{WIDTH * 2 // 3}" height="{HEIGHT * 2 // 3}" style="max-width:100%;height:auto" '
-        f'role="img" aria-label={title} font-family="system-ui, Helvetica, Arial, sans-serif">'
+        f'role="img" aria-label="{title}" font-family="system-ui, Helvetica, Arial, sans-serif">'
     ]
     lines += [to_svg(shape) for shape in _compose(scene)]
     return "\n".join([*lines, "</svg>"])

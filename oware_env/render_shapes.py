@@ -4,9 +4,9 @@
 ``render_raster`` draw the same list, so both show the same board.
 """
 
+from html import escape
 from math import cos, pi, sin
 from typing import NamedTuple
-from xml.sax.saxutils import escape, quoteattr
 
 Point = tuple[float, float]
 
@@ -73,7 +73,7 @@ def ring(centre: Point, radius: float, count: int, turn: float) -> list[Point]:
 
 def to_svg(shape: Shape) -> str:
     """One shape as an SVG element."""
-    part = f" data-part={quoteattr(shape.part)}" if shape.part else ""
+    part = f' data-part="{escape(shape.part)}"' if shape.part else ""
     if isinstance(shape, Disc):
         return _svg_disc(shape, part)
     if isinstance(shape, Box):
