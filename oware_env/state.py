@@ -9,13 +9,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from oware_env import render
+from oware_env import notation, render
 from oware_env.errors import OwareError
 from oware_env.explain import MoveReport, explain_move, house_of, why_not_offered
-from oware_env.notation import Placement, check_placement, format_position, parse_move
-from oware_env.notation import move_letter, parse_position
-from oware_env.rules import BOARD, REASONS, Rules, advance, initial_board, pack, require_abapa
-from oware_env.rules import settle, status, unpack
+from oware_env.notation import Placement, move_letter
+from oware_env.rules import (
+    REASONS,
+    Rules,
+    advance,
+    initial_board,
+    pack,
+    require_abapa,
+    settle,
+    status,
+    unpack,
+)
 
 __all__ = ["IllegalMove", "MoveReport", "Outcome", "State"]
 
@@ -84,12 +92,12 @@ class State:
     @classmethod
     def parse(cls, text: str, rules: Rules = Rules(), ply: int = 0) -> "State":
         """The state of a position string; raises :class:`OwareError` in one sentence."""
-        return cls.from_placement(parse_position(text), rules, ply)
+        return cls.from_placement(notation.parse_position(text), rules, ply)
 
     @classmethod
     def from_placement(cls, placement: Placement, rules: Rules = Rules(), ply: int = 0) -> "State":
         """The state of counts in seats; raises :class:`OwareError` when it cannot stand."""
-        check_placement(placement)
+        notation.check_placement(placement)
         require_abapa(rules)
         if isinstance(ply, bool) or not isinstance(ply, int | np.integer):
             raise OwareError(f"ply must be a whole number, not {ply!r}")
@@ -106,9 +114,9 @@ class State:
     ) -> "State":
         """The state of a mover-relative board, int8[14] or 14 other integers."""
         board = np.asarray(board)
-        if board.shape != (BOARD,) or board.dtype.kind not in "iu":
+        if board.shape != (14,) or board.dtype.kind not in "iu":
             raise OwareError(
-                f"a board must be {BOARD} integers, not {board.dtype} of shape {board.shape}"
+                f"a board must be 14 integers, not {board.dtype} of shape {board.shape}"
             )
         counts = board.tolist()
         rows = (counts[:6], counts[6:12])
@@ -217,7 +225,7 @@ class State:
             return int(move)
         try:
             if isinstance(move, str):
-                return parse_move(move, self._south)
+                return notation.parse_move(move, self._south)
             raise OwareError("a move is an integer 0-5 or a house letter")
         except OwareError as error:
             raise IllegalMove(self.to_text(), move, self.legal_letters, str(error)) from None
@@ -230,7 +238,7 @@ class State:
 
     def to_text(self) -> str:
         """The position string, read back by :meth:`parse` (the ply is not part of it)."""
-        return format_position(self.houses, self.stores, self._south)
+        return notation.format_position(self.houses, self.stores, self._south)
 
     def scene(self, show_legal: bool = True) -> render.Scene:
         """Everything a picture of this state shows, as plain counts and paths."""
