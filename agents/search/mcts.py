@@ -39,15 +39,15 @@ class SearchResult(NamedTuple):
 
 
 @kernel
-def draw_moves(visits, keys, plies, exponent):
-    """A move drawn with chances proportional to visits ** exponent, one a row: int8[B]."""
+def draw_moves(visits, keys, plies, exponents):
+    """A move a row, int8[B], drawn with chances proportional to visits ** exponents[row]."""
     moves = np.empty(len(visits), np.int8)
     weights = np.empty(6, np.float64)
     for row in range(len(visits)):
         most = visits[row].max()
         total = 0.0
         for move in range(6):
-            weights[move] = (visits[row, move] / most) ** exponent if visits[row, move] else 0.0
+            weights[move] = (visits[row, move] / most) ** exponents[row] if visits[row, move] else 0.0
             total += weights[move]
         rest = total * to_unit(random_bits(keys[row], plies[row], DRAW_TEMPERATURE, 0))
         for move in range(6):
@@ -131,6 +131,7 @@ class Mcts:
         """Moves by visit count, policy = share of visits, value = mean value of the root."""
         result = self.search.run(positions)
         most = (result.visits == result.visits.max(axis=1, keepdims=True)).astype(np.int32)
-        moves = draw_moves(most, positions.keys, positions.plies, 1.0)
+        even = np.ones(len(most))
+        moves = draw_moves(most, positions.keys, positions.plies, even)
         policy = result.visits / np.float32(self.search.simulations)
         return Decisions(moves, policy.astype(np.float32), result.values)

@@ -1,0 +1,1 @@
+"""The neural player: network, batched evaluator, checkpoints. The only part that needs torch."""

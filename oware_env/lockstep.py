@@ -1,0 +1,132 @@
+"""Lockstep: a fixed set of games played side by side to their ends; finished ones drop out.
+
+What matches and self-play are made of. Unlike Batch nothing restarts, so the same games are
+played whatever their number; the games still running are kept packed in front.
+"""
+
+import numpy as np
+
+from oware_env.batch import fill_statuses, first_illegal, play_rows, seat_scores
+from oware_env.kernel import kernel
+from oware_env.positions import (
+    DRAW_OPENING,
+    Positions,
+    as_positions,
+    mix,
+    pick_move,
+    random_bits,
+)
+from oware_env.rules import Rules, play, require_abapa, status
+from oware_env.state import State
+
+
+@kernel
+def _advance(active, moves, max_plies, results):
+    """Play a move in every active game and pack those still running in front: returns how many.
+
+    The settled scores, length and reason of a game that ended are written to ``results``.
+    """
+    boards, plies, keys, south, statuses, games = active
+    scores, lengths, reasons = results
+    play_rows(boards, plies, moves, max_plies, statuses)
+    running = 0
+    for row in range(len(moves)):
+        game, side = games[row], not south[row]
+        if statuses[row] >= 64:
+            reason = statuses[row] >> 6
+            scores[game, 0], scores[game, 1] = seat_scores(boards[row], reason, side)
+            lengths[game], reasons[game] = plies[row], reason
+        else:
+            boards[running] = boards[row]
+            plies[running], keys[running], south[running] = plies[row], keys[row], side
+            statuses[running], games[running] = statuses[row], game
+            running += 1
+    return running
+
+
+@kernel
+def play_randomly(board, ply, count, key, max_plies):
+    """Play up to ``count`` uniformly random moves in place; returns the new ply.
+
+    Stops early at the end of the game, if it comes. Drawn for DRAW_OPENING from (key, ply).
+    """
+    for _ in range(count):
+        moves = status(board, ply, max_plies)
+        if moves >= 64:
+            break
+        play(board, pick_move(moves, random_bits(key, ply, DRAW_OPENING, 0)))
+        ply += 1
+    return ply
+
+
+@kernel
+def open_randomly(boards, plies, south, keys, most, max_plies):
+    """Play 0 to ``most`` random plies in every row, in place, how many drawn from its key.
+
+    A game that would end on the way stays where it is, so that every row still runs.
+    """
+    for row in range(len(boards)):
+        count = np.int64(mix(keys[row] ^ np.uint64(DRAW_OPENING)) % np.uint64(most + 1))
+        board = boards[row].copy()
+        ply = play_randomly(board, plies[row], count, keys[row], max_plies)
+        if status(board, ply, max_plies) < 64:
+            boards[row] = board
+            south[row] ^= (ply - plies[row]) % 2 == 1
+            plies[row] = ply
+
+
+class Lockstep:
+    """G games from given positions. Rows are the games still running, mover-relative."""
+
+    def __init__(
+        self, positions: Positions, south_to_move: np.ndarray, rules: Rules = Rules()
+    ) -> None:
+        """Start from G running positions (copied); raises ValueError when one is over."""
+        self.rules = require_abapa(rules)
+        boards, plies, keys = (array.copy() for array in as_positions(*positions))
+        count = len(plies)
+        statuses = np.empty(count, np.int16)
+        fill_statuses(boards, plies, rules.max_plies, statuses)
+        if (statuses >= 64).any():
+            raise ValueError(f"game {int((statuses >= 64).argmax())} is over before its first move")
+        south = np.array(south_to_move, np.bool_)
+        self._active = (boards, plies, keys, south, statuses, np.arange(count))
+        self.running = count
+        self.scores = np.zeros((count, 2), np.int16)  # settled totals (South, North) of each game
+        self.lengths = np.zeros(count, np.int32)  # plies, 0 while it runs
+        self.reasons = np.zeros(count, np.int8)  # codes of rules.REASONS
+
+    def positions(self) -> Positions:
+        """The running games, views that the next :meth:`play` overwrites."""
+        boards, plies, keys = (array[: self.running] for array in self._active[:3])
+        return Positions(boards, plies, keys)
+
+    @property
+    def south_to_move(self) -> np.ndarray:
+        """Whether South is to move in each row, bool[B], a view."""
+        return self._active[3][: self.running]
+
+    @property
+    def statuses(self) -> np.ndarray:
+        """rules.status of each row, int16[B], a view."""
+        return self._active[4][: self.running]
+
+    @property
+    def games(self) -> np.ndarray:
+        """Number of the game in each row, int64[B], a view."""
+        return self._active[5][: self.running]
+
+    def play(self, moves: np.ndarray) -> None:
+        """Play one move in every row; raises IllegalMove naming the row, with nothing changed."""
+        row = first_illegal(self.statuses, moves)
+        if row >= 0:
+            self.state(row).play(int(moves[row]))
+        active = tuple(array[: self.running] for array in self._active)
+        results = self.scores, self.lengths, self.reasons
+        self.running = _advance(active, moves, self.rules.max_plies, results)
+
+    def state(self, row: int) -> State:
+        """A row as a :class:`State`."""
+        boards, plies, _ = self.positions()
+        south = bool(self.south_to_move[row])
+        return State.from_board(boards[row], south, self.rules, int(plies[row]))

@@ -1,0 +1,142 @@
+"""Every default of a training run, as one frozen model; TOML files hold only differences."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from agents.settings import Settings
+from oware_env.rules import Rules
+
+
+class Budget(Settings):
+    """How long to train: exactly one of the three."""
+
+    minutes: float | None = Field(None, gt=0)
+    """Wall-clock minutes from the start of the command to the end of learning."""
+    games: int | None = Field(None, ge=1)
+    """Self-play games."""
+    steps: int | None = Field(None, ge=1)
+    """Optimiser steps."""
+
+    @model_validator(mode="after")
+    def _one_of_three(self) -> "Budget":
+        given = [name for name in ("minutes", "games", "steps") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"give one of minutes, games and steps, not {' and '.join(given)}")
+        return self
+
+
+class SelfPlay(Settings):
+    """How games are made. A unit is a fixed group of games run in lock-step."""
+
+    games: int = Field(512, ge=1, le=65536)
+    """Games of one unit."""
+    simulations: int = Field(32, ge=1, le=100_000)
+    """Search simulations a move."""
+    exploration: float = Field(1.25, gt=0)
+    """The constant of PUCT."""
+    noise: float = Field(0.25, ge=0, le=1)
+    """Share of Dirichlet(1) noise in the root priors."""
+    opening_plies: int = Field(6, ge=0, le=40)
+    """A game starts with 0 to this many random plies."""
+    temperature_plies: int = Field(30, ge=0)
+    """Plies during which moves are drawn in proportion to their visits."""
+    late_exponent: float = Field(3.0, gt=0)
+    """Afterwards they are drawn in proportion to visits to this power."""
+    search_plies: int = Field(200, ge=1)
+    """Later plies are played by the raw policy and give no policy target: long games loop."""
+    lag: int = Field(4, ge=1, le=64)
+    """Unit k is played with the weights learned from units up to k - lag."""
+
+
+class Learning(Settings):
+    """The optimiser and its targets."""
+
+    batch: int = Field(1024, ge=1)
+    """Samples a step."""
+    samples_per_position: float = Field(3.0, gt=0)
+    """Samples drawn for each new position: sets the number of steps."""
+    learning_rate: float = Field(2e-3, gt=0)
+    """Peak learning rate of AdamW, after a short warm-up."""
+    final_rate: float = Field(0.05, ge=0, le=1)
+    """Share of it left at the end of the cosine over the budget."""
+    warmup_steps: int = Field(100, ge=0)
+    """Steps over which the rate rises from zero."""
+    weight_decay: float = Field(1e-4, ge=0)
+    """Decoupled weight decay."""
+    gradient_clip: float = Field(1.0, gt=0)
+    """Largest norm of a gradient."""
+    average: float = Field(0.999, ge=0, lt=1)
+    """Decay of the averaged weights, which are the ones that play."""
+    margin_weight: float = Field(0.25, ge=0)
+    """Weight of the full-margin loss beside policy and result."""
+
+
+class Replay(Settings):
+    """The window of positions that samples are drawn from."""
+
+    least: int = Field(100_000, ge=1)
+    """Positions the window always holds, when there are as many."""
+    growth: float = Field(0.4, ge=0, le=1)
+    """Share of all further positions by which it grows."""
+    most: int = Field(3_000_000, ge=1)
+    """Positions it never exceeds."""
+
+
+class Evaluation(Settings):
+    """Matches against fixed opponents, during the run and at its end."""
+
+    during: tuple[str, ...] = ("alphabeta:depth=4,evaluation=material",)
+    """Opponents during the run."""
+    at_end: tuple[str, ...] = (
+        "random",
+        "greedy",
+        "careful",
+        "alphabeta:depth=4,evaluation=material",
+        "alphabeta:depth=8,evaluation=material",
+    )
+    """Opponents of the final table."""
+    times: int = Field(6, ge=0)
+    """Evaluations during the run, evenly spaced over the budget."""
+    games_during: int = Field(64, ge=2, multiple_of=2)
+    """Paired games against each opponent during the run."""
+    games_at_end: int = Field(200, ge=2, multiple_of=2)
+    """Paired games of every pairing of the final table."""
+    simulations: int = Field(64, ge=1)
+    """Search simulations of the trained agent."""
+    opening_plies: int = Field(6, ge=0, le=40)
+    """Random plies of each opening."""
+
+
+class Config(Settings):
+    """A training run. ``seed`` and the rest of this decide every game (see the design's law 4)."""
+
+    name: str = Field("run", min_length=1, pattern=r"^[A-Za-z0-9._-]+$")
+    """Name of the run: its folder is runs/NAME."""
+    seed: int = Field(0, ge=0)
+    """Seed of everything random in the run."""
+    max_plies: int = Field(400, ge=1)
+    """Move limit of the rules."""
+    workers: int = Field(2, ge=0, le=1024)
+    """Worker processes; 0 plays in the learner's own process."""
+    device: str = "cpu"
+    """Torch device of learner and self-play, such as cpu or cuda."""
+    network: Literal["tiny", "small", "medium", "large"] = "small"
+    """Network size: tiny 64x2, small 128x2, medium 128x4, large 256x6."""
+    checkpoint_minutes: float = Field(2.0, gt=0)
+    """Minutes between checkpoints."""
+    budget: Budget = Budget(minutes=5.0)
+    """How long to train."""
+    selfplay: SelfPlay = SelfPlay()
+    """How games are made."""
+    learning: Learning = Learning()
+    """The optimiser and its targets."""
+    replay: Replay = Replay()
+    """The window of positions."""
+    evaluation: Evaluation = Evaluation()
+    """Matches against fixed opponents."""
+
+    @property
+    def rules(self) -> Rules:
+        """The rules that games are played under."""
+        return Rules(max_plies=self.max_plies)

@@ -1,0 +1,148 @@
+"""The learner: network, averaged copy and optimiser, and what one step does."""
+
+import math
+from typing import Any
+
+import torch
+from safetensors.torch import save
+from torch import Tensor, nn
+from torch.nn import functional
+
+from agents.neural.network import Heads, build_network
+from oware_env.rules import SEEDS
+from train.config import Config
+from train.replay import ReplayWindow
+from train.samples import UNKNOWN_MARGIN, Samples
+
+LOSSES = ("policy", "result", "margin")
+
+
+def losses(heads: Heads, targets: dict[str, Tensor], margin_weight: float) -> dict[str, Tensor]:
+    """Mean cross-entropies of the three heads and their weighted ``total``.
+
+    Rows without a policy target (all zero) or with an unknown margin count in neither sum.
+    """
+    policy = -(targets["policies"] * heads.policy.log_softmax(dim=1)).sum(dim=1)
+    searched = targets["policies"].sum(dim=1).clamp(min=1e-9, max=1.0)
+    result = functional.cross_entropy(heads.result, targets["results"])
+    known = targets["margins"] != UNKNOWN_MARGIN
+    classes = torch.where(known, targets["margins"] + SEEDS, 0)
+    margin = functional.cross_entropy(heads.margin, classes, reduction="none") * known
+    parts = {
+        "policy": policy.sum() / searched.sum().clamp(min=1.0),
+        "result": result,
+        "margin": margin.sum() / known.sum().clamp(min=1),
+    }
+    return parts | {"total": parts["policy"] + result + margin_weight * parts["margin"]}
+
+
+def masked_policy(heads: Heads, inputs: Tensor) -> Heads:
+    """The same heads with the policy logits of empty houses at minus infinity.
+
+    Feeding restricts further moves; their targets are zero, so the network learns those itself.
+    """
+    empty = inputs[:, :6] == 0
+    return heads._replace(policy=heads.policy.masked_fill(empty, -1e9))
+
+
+class Learner:
+    """Owns all trained state. ``steps`` counts optimiser steps since the start of the run."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.device = torch.device(config.device)
+        self.network = build_network(config.network, config.seed).to(self.device)
+        self.average = {name: t.clone() for name, t in self.network.state_dict().items()}
+        matrices = [p for p in self.network.parameters() if p.ndim > 1]
+        vectors = [p for p in self.network.parameters() if p.ndim <= 1]
+        groups = [
+            {"params": matrices, "weight_decay": config.learning.weight_decay},
+            {"params": vectors, "weight_decay": 0.0},  # biases and norms are not decayed
+        ]
+        self.optimiser = torch.optim.AdamW(groups, lr=config.learning.learning_rate, fused=True)
+        self.steps = 0
+
+    def rate(self, progress: float) -> float:
+        """Learning rate at ``progress`` (0-1) of the budget: warm-up, then a cosine."""
+        settings = self.config.learning
+        warm = min(1.0, (self.steps + 1) / max(1, settings.warmup_steps))
+        cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, max(0.0, progress))))
+        share = settings.final_rate + (1 - settings.final_rate) * cosine
+        return settings.learning_rate * warm * share
+
+    def learn(self, window: ReplayWindow, steps: int, progress: float) -> dict[str, float]:
+        """Take ``steps`` steps on samples drawn from the window; mean losses, rate and gradient."""
+        sums: dict[str, Tensor] = {}
+        for _ in range(steps):
+            batch = window.sample(self.config.learning.batch, (self.config.seed, self.steps))
+            for name, value in self.step(batch, progress).items():
+                sums[name] = sums.get(name, torch.zeros(())) + value
+        return {name: float(value) / max(1, steps) for name, value in sums.items()}
+
+    def step(self, batch: Samples, progress: float) -> dict[str, Tensor]:
+        """One optimiser step; the losses before it. Raises ValueError when they are not finite."""
+        self.network.train()
+        rate = self.rate(progress)
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
+        inputs = torch.from_numpy(batch.inputs).to(self.device)
+        targets = {
+            "policies": torch.from_numpy(batch.policies).to(self.device),
+            "results": torch.from_numpy(batch.results).to(self.device, torch.int64),
+            "margins": torch.from_numpy(batch.margins).to(self.device, torch.int64),
+        }
+        heads = masked_policy(self.network(inputs), inputs)
+        parts = losses(heads, targets, self.config.learning.margin_weight)
+        self.optimiser.zero_grad(set_to_none=True)
+        parts["total"].backward()
+        parameters = self.network.parameters()
+        norm = nn.utils.clip_grad_norm_(parameters, self.config.learning.gradient_clip)
+        if not torch.isfinite(norm):
+            raise ValueError(
+                f"training diverged at step {self.steps}: the gradient is {norm.item()}; "
+                "lower learning.learning_rate"
+            )
+        self.optimiser.step()
+        self.steps += 1
+        self._update_average()
+        return {name: value.detach() for name, value in parts.items()} | {
+            "gradient_norm": norm.detach(),
+            "learning_rate": torch.tensor(rate),
+        }
+
+    @torch.no_grad()
+    def _update_average(self) -> None:
+        """Move the averaged weights; at the start they follow quickly, so early units gain too."""
+        decay = min(self.config.learning.average, (1 + self.steps) / (10 + self.steps))
+        state = self.network.state_dict()
+        names = list(state)
+        torch._foreach_lerp_(
+            [self.average[name] for name in names], [state[name] for name in names], 1 - decay
+        )
+
+    def playing_weights(self) -> bytes:
+        """The averaged weights as safetensors bytes: what units are played with."""
+        return save({name: tensor.cpu().contiguous() for name, tensor in self.average.items()})
+
+    def tensors(self) -> dict[str, dict[str, Tensor]]:
+        """Everything trained, for a checkpoint: model, ema and optimiser."""
+        optimiser = {}
+        for index, slots in self.optimiser.state_dict()["state"].items():
+            optimiser |= {f"{index}.{name}": tensor for name, tensor in slots.items()}
+        return {
+            "model": dict(self.network.state_dict()),
+            "ema": self.average,
+            "optimiser": optimiser,
+        }
+
+    def restore(self, tensors: dict[str, dict[str, Tensor]], steps: int) -> None:
+        """Put back what :meth:`tensors` gave, so that training goes on as if never stopped."""
+        self.network.load_state_dict(tensors["model"])
+        self.average = {name: t.to(self.device).clone() for name, t in tensors["ema"].items()}
+        state: dict[int, dict[str, Any]] = {}
+        for key, tensor in tensors["optimiser"].items():
+            index, _, name = key.partition(".")
+            state.setdefault(int(index), {})[name] = tensor
+        whole = self.optimiser.state_dict()
+        self.optimiser.load_state_dict({**whole, "state": state})
+        self.steps = steps

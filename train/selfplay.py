@@ -1,0 +1,174 @@
+"""Self-play: one work unit, a fixed group of games, as a pure function of what it is given."""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from agents.neural.checkpoint import network_from
+from agents.neural.evaluator import NetworkEvaluator
+from agents.search.mcts import Search, SearchResult, draw_moves
+from agents.search.tree import masked_softmax
+from oware_env.encoding import network_input
+from oware_env.kernel import kernel
+from oware_env.lockstep import Lockstep, open_randomly
+from oware_env.positions import Positions, game_keys
+from oware_env.rules import MOVE_LIMIT, initial_board
+from train.config import Config
+from train.samples import GameEnds, Samples, make_samples
+
+POLICY_SCALE = 1_000_000  # a raw policy as if it were visit counts, for the draw of moves
+
+
+class SelfPlayUnit(NamedTuple):
+    """What decides a unit's games. Weights are safetensors bytes."""
+
+    weights: bytes
+    config: Config
+    number: int
+
+
+class Played(NamedTuple):
+    """The games of one unit."""
+
+    samples: Samples
+    ends: GameEnds
+    figures: dict[str, float]  # means for the log; times in seconds are not reproducible
+
+
+@kernel
+def _raw_policies(logits, statuses, out):
+    """Masked softmax of the logits of every row; the first row with a NaN, or -1."""
+    for row in range(len(statuses)):
+        if not masked_softmax(logits[row], statuses[row], out[row]):
+            return row
+    return -1
+
+
+class _Clocked:
+    """An evaluator that notes the time spent in it and the positions it judged."""
+
+    def __init__(self, evaluator: NetworkEvaluator) -> None:
+        self.evaluator, self.seconds, self.count = evaluator, 0.0, 0
+
+    def __call__(self, positions: Positions) -> tuple[np.ndarray, np.ndarray]:
+        start = time.perf_counter()
+        answer = self.evaluator(positions)
+        self.seconds += time.perf_counter() - start
+        self.count += len(positions.plies)
+        return answer
+
+
+class _Diary:
+    """What is noted of every ply until the games are over."""
+
+    def __init__(self) -> None:
+        self.inputs: list[np.ndarray] = []
+        self.policies: list[np.ndarray] = []
+        self.games: list[np.ndarray] = []
+        self.south: list[np.ndarray] = []
+        self.entropy = self.surprise = 0.0  # summed over searched positions
+        self.searched = 0
+
+    def note(self, games: Lockstep, policies: np.ndarray) -> None:
+        """Keep the running positions and their policy targets."""
+        boards, plies, _ = games.positions()
+        self.inputs.append(network_input(boards, plies, games.rules.max_plies))
+        self.policies.append(policies.astype(np.float32))
+        self.games.append(games.games.astype(np.int32))
+        self.south.append(games.south_to_move.copy())
+
+    def note_search(self, policies: np.ndarray, result: SearchResult) -> None:
+        """Sum up the entropy of the search and its distance from the prior, in nats."""
+        logs = np.log(np.maximum(policies, 1e-12))
+        prior_logs = np.log(np.maximum(result.priors, 1e-12))
+        self.entropy -= float((policies * logs).sum())
+        self.surprise += float((policies * (logs - prior_logs)).sum())
+        self.searched += len(policies)
+
+
+def play_unit(unit: SelfPlayUnit) -> Played:
+    """Play the games of a unit; the same unit gives the same samples on the same machine type."""
+    from safetensors.torch import load
+
+    torch.set_num_threads(1)
+    start = time.perf_counter()
+    config = unit.config
+    network = network_from(load(unit.weights), config.network, f"unit {unit.number}")
+    evaluator = _Clocked(NetworkEvaluator(network, config.rules, config.device))
+    search = Search(
+        evaluator,
+        config.rules,
+        simulations=config.selfplay.simulations,
+        exploration=config.selfplay.exploration,
+    )
+    games = start_games(config, unit.number)
+    diary = _Diary()
+    while games.running:
+        games.play(_decide(games, search, config, diary))
+    ends = GameEnds(games.scores, games.lengths, games.reasons)
+    samples = make_samples(
+        np.concatenate(diary.inputs),
+        np.concatenate(diary.policies),
+        np.concatenate(diary.games),
+        np.concatenate(diary.south),
+        ends,
+    )
+    figures = _figures(ends, diary) | {
+        "positions": float(len(samples)),
+        "simulations": float(diary.searched * config.selfplay.simulations),
+        "evaluations": float(evaluator.count),
+        "seconds": time.perf_counter() - start,
+        "network_seconds": evaluator.seconds,
+    }
+    return Played(samples, ends, figures)
+
+
+def start_games(config: Config, number: int) -> Lockstep:
+    """The games of unit ``number`` after their random opening plies."""
+    count = config.selfplay.games
+    keys = game_keys(np.uint64(config.seed), np.arange(count) + number * count)
+    boards = np.tile(initial_board(), (count, 1))
+    plies, south = np.zeros(count, np.int32), np.ones(count, np.bool_)
+    open_randomly(boards, plies, south, keys, config.selfplay.opening_plies, config.max_plies)
+    return Lockstep(Positions(boards, plies, keys), south, config.rules)
+
+
+def _decide(games: Lockstep, search: Search, config: Config, diary: _Diary) -> np.ndarray:
+    """The moves of all running games for one ply, noted in the diary.
+
+    Late plies are played by the raw policy: it is a tenth of the games that loop, and searching
+    them to the move limit would take as long as all the others.
+    """
+    settings = config.selfplay
+    positions = games.positions()
+    exponents = np.where(positions.plies < settings.temperature_plies, 1.0, settings.late_exponent)
+    if positions.plies.min() >= settings.search_plies:
+        logits, _ = search.evaluator(positions)
+        policies = np.empty_like(logits)
+        if _raw_policies(logits, games.statuses, policies) >= 0:
+            raise ValueError("the network returned NaN")
+        diary.note(games, np.zeros_like(policies))
+        visits = (policies * POLICY_SCALE).astype(np.int32) + (policies > 0)
+        return draw_moves(visits, positions.keys, positions.plies, np.ones(len(visits)))
+    result = search.run(positions, settings.noise)
+    policies = (result.visits / np.float32(settings.simulations)).astype(np.float32)
+    diary.note(games, policies)
+    diary.note_search(policies, result)
+    return draw_moves(result.visits, positions.keys, positions.plies, exponents)
+
+
+def _figures(ends: GameEnds, diary: _Diary) -> dict[str, float]:
+    """What the log says of the games of a unit."""
+    margin = ends.scores[:, 0].astype(np.int64) - ends.scores[:, 1]
+    searched = max(1, diary.searched)
+    return {
+        "games": float(len(margin)),
+        "game_length": float(ends.plies.mean()),
+        "limit_share": float((ends.reasons == MOVE_LIMIT).mean()),
+        "draw_rate": float((margin == 0).mean()),
+        "first_player_score": float((np.sign(margin) + 1).mean() / 2),
+        "policy_entropy": diary.entropy / searched,
+        "search_surprise": diary.surprise / searched,
+    }
