@@ -184,7 +184,7 @@ def _read_start(game: OgnGame) -> State:
 
 def _whole_number(game: OgnGame, name: str, default: int) -> int:
     word = game.tags.get(name, Word(str(default), game.line))
-    if not re.fullmatch(r"[0-9]{1,9}", word.text):
+    if not re.fullmatch(r"[0-9]{1,10}", word.text):
         raise OwareError(f"line {word.line}: {name} must be a whole number, not {word.text!r}")
     return int(word.text)
 

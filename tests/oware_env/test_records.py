@@ -132,6 +132,11 @@ def test_a_game_that_north_begins_is_numbered_so():
     assert GameRecord.from_ogn(record.to_ogn()) == record
 
 
+def test_the_largest_limit_survives():
+    record = GameRecord.from_moves("Ff", rules=Rules(2**31 - 1))
+    assert GameRecord.from_ogn(record.to_ogn()) == record
+
+
 def test_comments_variations_and_line_ends_are_skipped():
     text = (
         '\ufeff; a file by hand\r\n[South "Ama"]\r\n\r\n{ opens (quietly } 1.F f ; 1... a\r\n'
