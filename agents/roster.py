@@ -101,9 +101,9 @@ ROSTER: dict[str, Entry] = {
         _alphabeta,
         "exhaustive search to a depth, or for a time a move",
         {
-            "depth": Parameter(int, None, "plies (6 when no time is given)", 1, 60),
+            "depth": Parameter(int, None, "plies it looks ahead; 6 when no time is given", 1, 60),
             "time": Parameter(float, None, "seconds a move, instead of a depth", 0.001, 86_400),
-            "evaluation": Parameter(str, "full", "of leaves", choices=("full", "material")),
+            "evaluation": Parameter(str, "full", "full or material", choices=("full", "material")),
         },
     ),
     "mcts": Entry(
@@ -155,11 +155,11 @@ def parse_spec(spec: str) -> Spec:
 
 
 def describe_roster() -> str:
-    """Every spec with its idea and its parameters, one a line, for help texts."""
+    """Every agent with its idea, and its parameters below it, for help texts."""
     lines = []
     for name, entry in (*ROSTER.items(), ("runs/NAME", NEURAL)):
-        keys = ", ".join(f"{key} ({p.meaning})" for key, p in entry.parameters.items())
-        lines.append(f"{name}: {entry.idea}" + (f"; {keys}" if keys else ""))
+        lines.append(f"  {name:<12}{entry.idea}")
+        lines += [f"      {key}: {what.meaning}" for key, what in entry.parameters.items()]
     return "\n".join(lines)
 
 

@@ -7,9 +7,11 @@ tyro writes the help. Bottom layer of ``agents`` beside ``base``.
 """
 
 import difflib
+import io
 import sys
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args, get_origin
 
@@ -258,17 +260,17 @@ def _convert(text: str, kind: Any) -> Any:
 
 
 def _print_help(
-    model: type[Settings], config: Path | None, description: str, options: Mapping[str, str]
+    model: type[Model], config: Path | None, description: str, options: Mapping[str, str]
 ) -> None:
     """Print every field with its docstring and its value in ``config`` (or default); exit 0."""
     import tyro
 
-    own = [f"--{name} {name.upper()}: {text}" for name, text in options.items()]
     defaults: dict[str, Any] = {"default": read_settings(model, config)} if config else {}
-    tyro.cli(
-        model,
-        prog=Path(sys.argv[0]).name,
-        description="\n\n".join([description, *own]),
-        args=["--help"],
-        **defaults,
-    )
+    help_text = io.StringIO()
+    with suppress(SystemExit), redirect_stdout(help_text):
+        tyro.cli(model, args=["--help"], **defaults)
+    # tyro's usage line and paragraph do not know of words and the command's own options.
+    own = [f"--{name} {name.upper()}: {text}" for name, text in options.items()]
+    fields = help_text.getvalue().partition("\n\n")[2].strip()
+    print("\n".join([description, *own, "", fields]))
+    raise SystemExit(0)

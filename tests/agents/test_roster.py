@@ -97,6 +97,9 @@ def test_rules_that_cannot_be_played_are_refused():
         agents.make("random", Rules(max_plies=0))
 
 
-def test_the_roster_describes_every_entry_in_a_line():
-    lines = describe_roster().splitlines()
-    assert [line.partition(":")[0] for line in lines] == [*ROSTER, "runs/NAME"]
+def test_the_roster_describes_every_entry_and_parameter():
+    text = describe_roster()
+    for name, entry in ROSTER.items():
+        assert f"  {name:<12}{entry.idea}\n" in text
+        assert all(f"      {key}: " in text for key in entry.parameters)
+    assert "runs/NAME" in text
