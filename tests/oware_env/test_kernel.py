@@ -1,0 +1,170 @@
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numba
+import pytest
+
+from oware_env import kernel
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("oware_env", "agents", "train")
+
+# The kernels it calls stand in other files than the rules they call.
+SCRIPT = """
+import oware_env.kernel
+from oware_env.perft import perft
+from oware_env.rules import initial_board
+
+print(perft(initial_board(), 7), oware_env.kernel.CACHE)
+"""
+
+
+def clean_environment(**extra):
+    hidden = ("NUMBA_CACHE_DIR", "NUMBA_DISABLE_JIT", "PYTHONPATH")
+    return {name: text for name, text in os.environ.items() if name not in hidden} | extra
+
+
+@pytest.fixture
+def copied_tree(tmp_path):
+    """The three packages, copied without any cache, and a script that counts moves."""
+    for package in PACKAGES:
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=ignored)
+    (tmp_path / "count.py").write_text(SCRIPT)
+    return tmp_path
+
+
+def count(tree):
+    """Run the script in a new process: (its number, the cache folder it used)."""
+    result = subprocess.run(
+        [sys.executable, "count.py"],
+        cwd=tree,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    number, cache = result.stdout.split(maxsplit=1)
+    cache = Path(cache.strip())
+    assert cache.is_relative_to(tree), "the script ran the installed packages, not the copy"
+    return int(number), cache
+
+
+def contents(folder):
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {path: path.stat().st_mtime_ns for path in files}
+
+
+def test_an_edited_rule_reaches_cached_kernels_of_other_files(copied_tree):
+    number, cache = count(copied_tree)
+    assert number == 139157
+    compiled = contents(cache)
+    assert any("perft" in path.name for path in compiled)
+
+    assert count(copied_tree) == (number, cache)
+    assert contents(cache) == compiled, "an unchanged tree was compiled again"
+
+    path = copied_tree / "oware_env" / "rules.py"
+    text = path.read_text()
+    edited = text.replace(
+        "(board[start - 1] == 2 or board[start - 1] == 3)", "board[start - 1] == 2"
+    )
+    assert edited != text
+    path.write_text(edited)
+    edited_number, edited_cache = count(copied_tree)
+    assert edited_number != number
+    assert edited_cache != cache
+
+    path.write_text(text)
+    assert count(copied_tree) == (number, cache)
+    assert contents(cache) == compiled, "the first cache is no longer used"
+
+
+@pytest.fixture
+def cache_base(tmp_path, monkeypatch):
+    """A folder that stands in for the one that holds the keyed caches."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def test_the_cache_lies_where_numba_is_told_to_keep_it(cache_base):
+    assert kernel._open_cache() == cache_base / f"kernels-{kernel.source_key()}"
+
+
+def test_a_read_only_installation_keeps_its_cache_in_the_home_of_the_user(tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert kernel._open_cache().parent == tmp_path / "oware"
+
+
+def test_cache_folders_unused_for_a_week_are_deleted_and_no_others(cache_base):
+    now = time.time()
+    for name, days in (("kernels-old", 8), ("kernels-recent", 6), ("other-old", 8)):
+        (cache_base / name).mkdir()
+        (cache_base / name / "file").touch()
+        os.utime(cache_base / name, (now - days * 86400,) * 2)
+    current = kernel._open_cache()
+    left = {path.name for path in cache_base.iterdir()}
+    assert left == {"kernels-recent", "other-old", current.name}
+
+
+def test_a_cache_folder_in_use_does_not_grow_old(cache_base):
+    folder = kernel._open_cache()
+    os.utime(folder, (0, 0))
+    assert kernel._open_cache() == folder
+    assert time.time() - folder.stat().st_mtime < 86400
+
+
+@pytest.fixture
+def small_tree(tmp_path):
+    """A tree with one kernel file and one other in each package."""
+    for package in PACKAGES:
+        (tmp_path / package / "inner").mkdir(parents=True)
+        (tmp_path / package / "inner" / "loops.py").write_text("@kernel\ndef f(): ...\n")
+        (tmp_path / package / "plain.py").write_text("x = 1\n")
+    return tmp_path
+
+
+def test_the_key_covers_the_text_and_the_names_of_all_kernel_files(small_tree):
+    keys = {kernel.source_key(small_tree)}
+    for package in PACKAGES:
+        path = small_tree / package / "inner" / "loops.py"
+        path.write_text(path.read_text() + "# edited\n")
+        keys.add(kernel.source_key(small_tree))
+    path.rename(path.with_name("renamed.py"))
+    keys.add(kernel.source_key(small_tree))
+    assert len(keys) == 5
+    assert all(re.fullmatch("[0-9a-f]{16}", key) for key in keys)
+
+
+def test_the_key_ignores_files_without_a_kernel(small_tree):
+    key = kernel.source_key(small_tree)
+    (small_tree / "agents" / "plain.py").write_text("x = 2\n")
+    (small_tree / "agents" / "new.py").write_text("")
+    assert kernel.source_key(small_tree) == key
+
+
+def test_decorating_leaves_the_setting_of_other_code_as_it_was(cache_base):
+    kernel.kernel(lambda: 1)
+    assert str(cache_base) == numba.config.CACHE_DIR
+
+
+def test_the_properties_of_the_rules_hold_without_compilation():
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
+        + ["tests/oware_env/test_properties.py"],
+        cwd=ROOT,
+        env=clean_environment(NUMBA_DISABLE_JIT="1", OWARE_TEST_PROFILE="interpreted"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert re.search(r"^\d\d passed in", result.stdout, re.MULTILINE), result.stdout
