@@ -12,6 +12,7 @@ import pytest
 from oware_env import kernel
 
 ROOT = Path(__file__).resolve().parents[2]
+PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")
 PACKAGES = ("oware_env", "agents", "train")
 
 # The kernels it calls stand in other files than the rules they call.
@@ -158,8 +159,7 @@ def test_decorating_leaves_the_setting_of_other_code_as_it_was(cache_base):
 
 def test_the_properties_of_the_rules_hold_without_compilation():
     result = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"]
-        + ["tests/oware_env/test_properties.py"],
+        [*PYTEST, "tests/oware_env/test_properties.py"],
         cwd=ROOT,
         env=clean_environment(NUMBA_DISABLE_JIT="1", OWARE_TEST_PROFILE="interpreted"),
         capture_output=True,
