@@ -126,7 +126,7 @@ class Learner:
 
     def tensors(self) -> dict[str, dict[str, Tensor]]:
         """Everything trained, for a checkpoint: model, ema and optimiser."""
-        optimiser = {}
+        optimiser: dict[str, Tensor] = {}
         for index, slots in self.optimiser.state_dict()["state"].items():
             optimiser |= {f"{index}.{name}": tensor for name, tensor in slots.items()}
         return {

@@ -29,10 +29,8 @@ class NetworkEvaluator:
             blocks = [block for block in network.blocks if isinstance(block, Block)]
             self._blocks = [self._fold(block) for block in blocks]
             heads = network.policy, network.result
-            self._norm = tuple(
-                tensor.detach().to(self.device, copy=True)
-                for tensor in (network.norm.weight, network.norm.bias)
-            )
+            self._norm = network.norm.weight.detach().to(self.device, copy=True)
+            self._norm_bias = network.norm.bias.detach().to(self.device, copy=True)
             self._head = torch.cat([head.weight for head in heads]).to(self.device).t().contiguous()
             self._head_bias = torch.cat([head.bias for head in heads]).to(self.device)
 
@@ -61,5 +59,5 @@ class NetworkEvaluator:
         for inner, bias, outer in self._blocks:
             hidden = torch.addmm(bias, functional.layer_norm(features, shape), inner).relu_()
             features = torch.addmm(features, hidden, outer)
-        features = functional.layer_norm(features, shape, *self._norm).relu_()
+        features = functional.layer_norm(features, shape, self._norm, self._norm_bias).relu_()
         return torch.addmm(self._head_bias, features, self._head)

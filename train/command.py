@@ -1,0 +1,141 @@
+"""``oware-train``: train an agent from a TOML file, then measure it in a tournament."""
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from agents.settings import nearest, parse_command, read_settings, run_command
+from oware_env.errors import OwareError
+from train.config import Config
+
+DESCRIPTION = """Train an Oware agent by self-play, from nothing, then play it against a ladder.
+
+oware-train configs/alphazero-quick.toml
+oware-train configs/alphazero-quick.toml --budget.minutes 2 --seed 7
+oware-train --resume runs/quick"""
+
+# What may differ when a run goes on: it decides how much is done, not what.
+HARMLESS = ("budget.", "evaluation.", "workers", "checkpoint_minutes", "device")
+
+
+def main() -> None:
+    """Entry point of the command."""
+    sys.exit(run_command(train))
+
+
+def train(arguments: Sequence[str]) -> None:
+    """Read the command line, train, and print the final table."""
+    started = time.monotonic()
+    options = {"resume": "go on with the run of this folder"}
+    command = parse_command(Config, arguments, description=DESCRIPTION, options=options)
+    if "resume" in command.options:
+        if command.config is not None:
+            raise OwareError("--resume takes the run's own config.toml: give no other file")
+        _train(*_resumed(arguments, command.options["resume"]), started)
+    else:
+        _train(command.settings, None, started)
+
+
+def _resumed(arguments: Sequence[str], folder: str) -> tuple[Config, Path]:
+    """The configuration of a run that goes on, with the harmless options changed."""
+    from train.alphazero import run_path
+    from train.run import CONFIG
+
+    path = run_path(folder)
+    if not (path / CONFIG).is_file():
+        raise OwareError(f"{path} is not the folder of a run: it holds no {CONFIG}")
+    before = read_settings(Config, path / CONFIG)
+    rest = [str(path / CONFIG), *arguments]
+    after: Config = parse_command(
+        Config, rest, description=DESCRIPTION, options={"resume": ""}
+    ).settings
+    for key, (was, now) in differences(before, after).items():
+        if not key.startswith(HARMLESS):
+            raise OwareError(
+                f"{key} was {was!r} when the run began and cannot become {now!r}: "
+                "start a new run for that"
+            )
+    return after, path
+
+
+def differences(before: Config, after: Config) -> dict[str, tuple[object, object]]:
+    """The dotted keys in which two configurations differ, with both values."""
+    first, second = _flat(before.model_dump()), _flat(after.model_dump())
+    return {key: (first[key], second[key]) for key in first if first[key] != second[key]}
+
+
+def _flat(document: dict[str, object], prefix: str = "") -> dict[str, object]:
+    flat: dict[str, object] = {}
+    for name, value in document.items():
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[prefix + name] = value
+    return flat
+
+
+def _train(config: Config, folder: Path | None, started: float) -> None:
+    """Train a new run, or the run in ``folder`` from its newest checkpoint."""
+    from agents.neural.agent import check_device
+    from train.alphazero import AlphaZero, resume, warm_up
+    from train.evaluate import final_tournament
+    from train.run import create_run, open_run
+
+    check_device(config.device)
+    if kernels_are_cold():
+        seconds = warm_up(config)
+        started += seconds
+        print(f"compiled the kernels in {seconds:.0f} s (once for each version of the code)")
+    run = create_run(config) if folder is None else open_run(folder)
+    try:
+        training = (
+            AlphaZero(config, run, started) if folder is None else resume(config, run, started)
+        )
+        print(f"training {run.path} for {budget_text(config)}; seed {config.seed}", flush=True)
+        is_done = training.train()
+    finally:
+        run.close()
+    print(
+        f"learned from {training.games:,} games ({training.window.total:,} positions) "
+        f"in {training.minutes:.1f} minutes and {training.learner.steps:,} steps"
+    )
+    if not is_done:
+        print(f"stopped; go on with: oware-train --resume {run.path}")
+        raise KeyboardInterrupt
+    if config.evaluation.at_end:
+        begun = time.monotonic()
+        print(f"\nThe final tournament, {config.evaluation.simulations} simulations a move:")
+        print(final_tournament(run.path, config))
+        print(f"(played in {time.monotonic() - begun:.0f} s; the games are in {run.path}/results)")
+    print(_what_next(run.path, config))
+
+
+def kernels_are_cold() -> bool:
+    """Whether no kernel has been compiled yet for this version of the code."""
+    from oware_env.kernel import CACHE
+
+    return next(CACHE.rglob("*.nbi"), None) is None
+
+
+def budget_text(config: Config) -> str:
+    """The budget in words: ``"5 minutes"``."""
+    for name in ("minutes", "games", "steps"):
+        amount = getattr(config.budget, name)
+        if amount is not None:
+            return f"{amount:g} {name}"
+    raise OwareError(f"the budget is empty{nearest('minutes', ('minutes', 'games', 'steps'))}")
+
+
+def _what_next(path: Path, config: Config) -> str:
+    agent = f"{path}:sims={config.evaluation.simulations}"
+    return f"""
+What next:
+  oware-play {agent}                       play against it
+  oware-tournament {agent} strategist alphabeta:depth=10
+  tensorboard --logdir {path.parent}       its curves
+  oware-train --resume {path} --budget.minutes 15"""
+
+
+if __name__ == "__main__":
+    main()

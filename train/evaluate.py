@@ -1,0 +1,72 @@
+"""Evaluation: matches of the network in training against fixed opponents, and the final table."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from agents.arena.match import play_match
+from agents.arena.tournament import TournamentResult, TournamentSettings, run_tournament
+from agents.neural.agent import neural_agent
+from agents.neural.checkpoint import network_from
+from agents.neural.evaluator import NetworkEvaluator
+from train.config import Config
+
+# Openings of the final table are drawn from another seed than those seen during the run.
+FINAL_SEED = 1_000_003
+
+
+class EvaluationUnit(NamedTuple):
+    """One match during a run."""
+
+    weights: bytes  # safetensors, the averaged weights
+    config: Config
+    opponent: str  # spec
+
+
+class Evaluated(NamedTuple):
+    """What a match during a run showed, for the trained side."""
+
+    opponent: str
+    score: float
+    low: float  # 95 % interval
+    high: float
+    games: int
+
+
+def evaluate_unit(unit: EvaluationUnit) -> Evaluated:
+    """Play one match; a pure function, for the executors of :mod:`agents.workers`."""
+    from safetensors.torch import load
+
+    torch.set_num_threads(1)
+    config = unit.config
+    network = network_from(load(unit.weights), config.network, "the evaluation")
+    evaluator = NetworkEvaluator(network, config.rules, config.device)
+    settings = config.evaluation
+    match = play_match(
+        neural_agent(evaluator, settings.simulations, "trained"),
+        unit.opponent,
+        games=settings.games_during,
+        seed=config.seed,
+        rules=config.rules,
+        opening_plies=settings.opening_plies,
+    )
+    return Evaluated(unit.opponent, match.score, *match.interval, settings.games_during)
+
+
+def final_tournament(run: Path, config: Config) -> TournamentResult:
+    """The run's newest checkpoint against the opponents of the final table, kept in results/."""
+    settings = config.evaluation
+    return run_tournament(
+        TournamentSettings(
+            agents=(f"{run}:sims={settings.simulations}", *settings.at_end),
+            format="gauntlet",
+            games=settings.games_at_end,
+            opening_plies=settings.opening_plies,
+            seed=config.seed + FINAL_SEED,
+            max_plies=config.max_plies,
+            device=config.device,
+            workers=config.workers,
+            output=str(run / "results"),
+        )
+    )

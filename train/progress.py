@@ -1,0 +1,74 @@
+"""What a training run shows while it trains: a bar on a terminal, plain lines elsewhere."""
+
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn
+from rich.progress import Progress as Bar
+
+from train.config import Config
+from train.evaluate import Evaluated
+
+SECONDS_BETWEEN_LINES = 20.0
+
+
+class Progress:
+    """Shows the share of the budget, time left, games, losses and each evaluation."""
+
+    def __init__(self, run: Path, config: Config) -> None:
+        self.console = Console(highlight=False)
+        self.run, self.config = run, config
+        self._started = self._line_at = time.monotonic()
+        self._first_share: float | None = None
+        self._bar = Bar(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[text]}"),
+            console=self.console,
+            transient=True,
+            disable=not self.console.is_terminal,
+        )
+        self._task = self._bar.add_task("training", total=1.0, text="waiting for the first games")
+
+    def __enter__(self) -> "Progress":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def show(self, share: float, figures: dict[str, float]) -> None:
+        """Show a unit that was learned."""
+        text = (
+            f"{min(share, 1.0):4.0%}  {self._left(share)} left  {figures['total/games']:,.0f} games"
+            f"  {figures['speed/simulations_per_second'] / 1000:,.0f}k sims/s a worker"
+            f"  loss {figures['loss/policy']:.2f} + {figures['loss/result']:.2f}"
+        )
+        self._bar.update(self._task, completed=min(share, 1.0), text=text)
+        now = time.monotonic()
+        if not self.console.is_terminal and now - self._line_at >= SECONDS_BETWEEN_LINES:
+            self._line_at = now
+            print(text, flush=True, file=sys.stdout)
+
+    def show_evaluation(self, found: Evaluated) -> None:
+        """Show a match that was played during the run."""
+        minutes = (time.monotonic() - self._started) / 60
+        self.console.print(
+            f"after {minutes:.1f} min: {found.score:.0%} [{found.low:.0%}, {found.high:.0%}] "
+            f"against {found.opponent} ({found.games} games)"
+        )
+
+    def stop_at(self, share: float) -> None:
+        """Leave the bar at the share that was reached."""
+        self._bar.update(self._task, completed=min(share, 1.0))
+
+    def _left(self, share: float) -> str:
+        """Time to the end of the budget at the pace so far, ``m:ss``."""
+        if self._first_share is None:
+            self._first_share = max(0.0, share - 1e-9)
+        passed = time.monotonic() - self._started
+        gained = share - (self._first_share if share > self._first_share else 0.0)
+        left = int(passed / gained * max(0.0, 1.0 - share)) if gained > 0 else 0
+        return f"{left // 60}:{left % 60:02d}"
