@@ -53,7 +53,12 @@ def score_interval(
 
 
 def rate(
-    agents: int, pairings: Sequence[Pairing], anchor: int | None = None, seed: int = 0
+    agents: int,
+    pairings: Sequence[Pairing],
+    anchor: int | None = None,
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
 ) -> Ratings:
     """Fit all ratings and their intervals; the anchor is the middle rung unless it is given."""
     points = np.array([pairing.pair_scores.sum() for pairing in pairings])
@@ -62,7 +67,7 @@ def rate(
         anchor = int(np.argsort(fitted, kind="stable")[(agents - 1) // 2])
     generator = np.random.default_rng(seed)
     sums = np.array(
-        [_resampled_sums(pairing.pair_scores, generator, RESAMPLES) for pairing in pairings]
+        [_resampled_sums(pairing.pair_scores, generator, resamples) for pairing in pairings]
     )
     resampled = np.array([_fit(agents, pairings, row) for row in sums.T])
     low, high = np.quantile(resampled - resampled[:, anchor : anchor + 1], _QUANTILES, axis=0)

@@ -164,7 +164,7 @@ def _result(settings: TournamentSettings, units: list[Games]) -> TournamentResul
         for (a, b), match in zip(settings.pairings, matches, strict=True)
     ]
     anchor = settings.agents.index(str(parse_spec(settings.anchor))) if settings.anchor else None
-    ratings = rate(len(settings.agents), pairings, anchor, settings.seed)
+    ratings = rate(len(settings.agents), pairings, anchor, seed=settings.seed)
     return TournamentResult(settings, matches, ratings)
 
 
