@@ -1,0 +1,1 @@
+"""Playing against an agent: the command ``oware-play`` in the terminal."""

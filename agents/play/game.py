@@ -1,0 +1,94 @@
+"""A game that can be taken back, saved and loaded: the states so far and the moves between them."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from oware_env.errors import OwareError
+from oware_env.records import GameRecord, read_ogn
+from oware_env.state import State
+
+
+class Game:
+    """The states of a game from its start to now. Made from a record, gives a record."""
+
+    def __init__(self, record: GameRecord = GameRecord()) -> None:
+        self._states = list(record.states())
+        self._moves = list(record.moves)
+        self._tags = record.tags
+
+    @property
+    def state(self) -> State:
+        """The position now."""
+        return self._states[-1]
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether no move was played yet."""
+        return not self._moves
+
+    def play(self, move: int) -> None:
+        """Play a move 0-5; raises :class:`~oware_env.state.IllegalMove`."""
+        self._states.append(self.state.play(move))
+        self._moves.append(move)
+
+    def undo(self, is_turn: Mapping[bool, bool]) -> int:
+        """Take back to the last earlier turn of a side for which ``is_turn[south_to_move]``.
+
+        Returns how many moves were taken back: 0, and nothing changes, when there is no such turn.
+        """
+        for index in reversed(range(len(self._moves))):
+            if is_turn[self._states[index].south_to_move]:
+                taken = len(self._moves) - index
+                del self._states[index + 1 :], self._moves[index:]
+                return taken
+        return 0
+
+    def record(self, tags: Mapping[str, str]) -> GameRecord:
+        """The game so far as a record: its own tags, and ``tags`` over them."""
+        return GameRecord.from_moves(self._moves, self._states[0], tags={**self._tags, **tags})
+
+
+def load_game(path: Path) -> GameRecord:
+    """The one game of an OGN file; raises :class:`OwareError` that names the file and the fault."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise OwareError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise OwareError(f"{path} is no OGN file: it is not text in UTF-8") from None
+    try:
+        records = read_ogn(text)
+    except OwareError as error:
+        raise OwareError(f"{path}: {error}") from None
+    if len(records) > 1:
+        raise OwareError(f"{path} holds {len(records)} games, only a file of one can be taken up")
+    return records[0]
+
+
+def save_game(path: Path, record: GameRecord, *, overwrite: bool = False) -> None:
+    """Write a game as OGN, whole or not at all; a file that stands there only on request.
+
+    Raises :class:`OwareError` when it cannot be written, or stands and must not be replaced.
+    """
+    try:
+        if path.is_dir():
+            raise OwareError(f"{path} is a folder: give the name of a file in it")
+        if path.exists() and not overwrite:
+            raise OwareError(f"{path} exists already: save! {path} replaces it")
+        _write_whole(path, record.to_ogn())
+    except OSError as error:
+        raise OwareError(f"cannot save {path}: {error.strerror}") from None
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write beside ``path``, flush to the disk, then rename: no reader ever sees a part."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

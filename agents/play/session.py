@@ -1,0 +1,246 @@
+"""One evening at the board: whose turn it is, what was typed, what is shown.
+
+Agents and people sit on either seat. The session plays the agents' moves and reads a person's
+commands; the game itself is in ``game``, the streams are in ``terminal``.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from agents.base import Agent
+from agents.play.game import Game, save_game
+from agents.play.terminal import Terminal
+from agents.settings import nearest
+from oware_env import render
+from oware_env.errors import OwareError
+from oware_env.explain import MoveReport
+from oware_env.positions import as_positions, game_key
+from oware_env.state import State
+
+_SEATS = {True: "South", False: "North"}
+_SHORT = {"?": "help", "h": "hint", "u": "undo", "q": "quit", "exit": "quit"}
+_HELP = """\
+  A to F         sow from a house, in either case; only legal houses are taken
+  hint      (h)  the move {adviser} would play here, and what it does
+  explain X      what sowing from house X does, or why it is not legal;
+                 without X: every legal house
+  undo      (u)  take back to your last turn
+  save FILE.ogn  save the game so far; save! replaces a file that is there
+  position       the position as text, as --position takes it
+  help      (?)  this list
+  quit      (q)  leave, as Ctrl-D does; Enter alone shows the board again"""
+
+
+class Players(NamedTuple):
+    """Who plays: an agent, or None for a person; and the agent who is asked for hints."""
+
+    south: Agent | None
+    north: Agent | None
+    adviser: Agent
+    seed: int  # of all agents
+    pause: float  # seconds between the moves of two agents, on a screen
+
+
+class Session:
+    """Plays one game to the end of the input, with people at the terminal."""
+
+    def __init__(self, game: Game, players: Players, terminal: Terminal) -> None:
+        self._game = game
+        self._agents = {True: players.south, False: players.north}
+        self._adviser, self._seed, self._pause = players.adviser, players.seed, players.pause
+        self._terminal = terminal
+        self._people = {seat: agent is None for seat, agent in self._agents.items()}
+        # Two people at one board go by their seats.
+        both = all(self._people.values())
+        self._names = {
+            south: agent.name if agent else _SEATS[south] if both else "You"
+            for south, agent in self._agents.items()
+        }
+        self._commands: dict[str, Callable[[str], None]] = {
+            "hint": self._hint,
+            "explain": self._explain,
+            "undo": self._undo,
+            "save": self._save,
+            "save!": self._overwrite,
+            "position": self._position,
+            "help": self._help,
+        }
+
+    def run(self) -> None:
+        """Play until the person leaves or the input ends."""
+        self._greet()
+        try:
+            while True:
+                if self._agent_to_move() is not None:
+                    self._let_agent_move()
+                elif not self._obey(self._terminal.ask(self._prompt())):
+                    break
+        except KeyboardInterrupt:
+            self._terminal.say()
+            raise
+        finally:
+            if not self._state.is_over and not self._game.is_fresh:
+                self._terminal.say(f"Left at ply {self._state.ply}. To take it up again:")
+                self._terminal.say(f"  --position {self._state.to_text()}")
+
+    @property
+    def _state(self) -> State:
+        return self._game.state
+
+    def _agent_to_move(self) -> Agent | None:
+        return None if self._state.is_over else self._agents[self._state.south_to_move]
+
+    def _prompt(self) -> str:
+        if self._state.is_over:
+            return "The game is over (undo, save FILE.ogn, quit): "
+        name = self._names[self._state.south_to_move]
+        return "Your move: " if name == "You" else f"{name}'s move: "
+
+    def _greet(self) -> None:
+        south, north = (
+            "you" if self._people[seat] else self._names[seat] for seat in (True, False)
+        )
+        self._terminal.say(f"South: {south} - North: {north}. Type help for the commands.")
+        self._show_board()
+
+    def _show_board(self) -> None:
+        scene = self._state.scene()._replace(origin=None)  # the last move was told in full
+        self._terminal.say("\n" + render.ansi(scene, colour=self._terminal.colour))
+        if self._state.is_over:
+            self._terminal.tell(self._ending())
+
+    def _ending(self) -> str:
+        """Who won and why, in a sentence."""
+        outcome, mover = self._state.outcome, _SEATS[self._state.south_to_move]
+        assert outcome is not None
+        winner = self._names[outcome.winner == "south"]
+        won = "You win" if winner == "You" else f"{winner} wins"
+        result = won if outcome.winner else "A draw"
+        south, north = outcome.scores
+        why = {
+            "majority": "25 seeds or more are harvested",
+            "no_feeding_move": f"{mover} cannot feed the empty side and gets every seed left",
+            "move_limit": f"the limit of {self._state.rules.max_plies} plies is reached, "
+            "each side gets the seeds of its own houses",
+        }[outcome.reason]
+        return f"{result}, South {south} - North {north}: {why}."
+
+    def _let_agent_move(self) -> None:
+        south = self._state.south_to_move
+        agent = self._agents[south]
+        assert agent is not None
+        with self._terminal.notice(f"{agent.name} is thinking ..."):
+            move, _ = self._consult(agent)
+        self._play(move)
+        self._show_board()
+        if not any(self._people.values()) and not self._state.is_over:
+            self._terminal.pause(self._pause)
+
+    def _play(self, move: int) -> None:
+        """Play a legal move and say what it did; the board is left to the caller."""
+        name, report = self._names[self._state.south_to_move], self._state.explain(move)
+        self._game.play(move)
+        self._terminal.tell(str(report), speaker=name)
+
+    def _consult(self, agent: Agent) -> tuple[int, float]:
+        """An agent's move here and its value for the side to move, NaN when it has none."""
+        keys = np.array([game_key(np.uint64(self._seed), 0)], np.uint64)
+        plies = np.array([self._state.ply])
+        decisions = agent.decide(as_positions(self._state.board[None], plies, keys))
+        return int(decisions.moves[0]), float(decisions.value[0])
+
+    def _obey(self, line: str | None) -> bool:
+        """Do what was typed; False when it is to leave. A mistake is said, nothing changes."""
+        if line is None:
+            return False
+        word, _, rest = line.partition(" ")
+        word = _SHORT.get(word.lower(), word.lower())
+        if word == "quit" and not rest:
+            return False
+        try:
+            if not word:
+                self._show_board()
+            elif word in self._commands:
+                self._commands[word](rest.strip())
+            else:
+                self._move(line)
+        except OwareError as error:
+            self._terminal.tell(str(error))
+        return True
+
+    def _move(self, text: str) -> None:
+        """Play the house a person named."""
+        if len(text) > 1:
+            raise OwareError(f"no command {text!r}{nearest(text, [*self._commands, 'quit'])}")
+        report = self._report(text)
+        if not report.legal:
+            offered = " ".join(self._state.legal_letters)
+            raise OwareError(f"{report.why_not}; legal: {offered}")
+        self._play(report.move)
+        if self._agent_to_move() is None:
+            self._show_board()
+
+    def _report(self, text: str) -> MoveReport:
+        """The report of a house of the side to move, named in either case."""
+        self._require_running()
+        letter = text.upper() if self._state.south_to_move else text.lower()
+        if len(letter) != 1 or letter not in render.LETTERS:
+            first, last = ("A", "F") if self._state.south_to_move else ("a", "f")
+            raise OwareError(f"{text!r} is no house: houses are {first} to {last}")
+        return self._state.explain(letter)
+
+    def _require_running(self) -> None:
+        if self._state.is_over:
+            raise OwareError("the game is over: undo takes back, quit leaves")
+
+    def _hint(self, rest: str) -> None:
+        self._no_argument("hint", rest)
+        self._require_running()
+        agent = self._adviser
+        with self._terminal.notice(f"{agent.name} is thinking ..."):
+            move, value = self._consult(agent)
+        report = self._state.explain(move)
+        judged = "" if np.isnan(value) else f" (value {value:+.2f}; +1 wins, -1 loses)"
+        said = f"{agent.name} would play {report.letter}{judged}. {report}"
+        self._terminal.tell(said, speaker="Hint")
+
+    def _explain(self, rest: str) -> None:
+        self._require_running()
+        for letter in [rest] if rest else self._state.legal_letters:
+            self._terminal.tell(str(self._report(letter)))
+
+    def _undo(self, rest: str) -> None:
+        self._no_argument("undo", rest)
+        taken = self._game.undo(self._people)
+        if not taken:
+            raise OwareError("there is no earlier turn of yours to take back to")
+        self._terminal.say(f"Took back {taken} move{'s' * (taken != 1)}.")
+        self._show_board()
+
+    def _save(self, rest: str, overwrite: bool = False) -> None:
+        if not rest:
+            raise OwareError("save needs a file name, such as save game.ogn")
+        path = Path(rest).expanduser()
+        people = {
+            _SEATS[south]: agent.name if agent else "human" for south, agent in self._agents.items()
+        }
+        save_game(path, self._game.record(people), overwrite=overwrite)
+        self._terminal.say(f"Saved to {path}.")
+
+    def _overwrite(self, rest: str) -> None:
+        self._save(rest, overwrite=True)
+
+    def _position(self, rest: str) -> None:
+        self._no_argument("position", rest)
+        self._terminal.say(self._state.to_text())
+
+    def _help(self, rest: str) -> None:
+        self._no_argument("help", rest)
+        self._terminal.say(_HELP.format(adviser=self._adviser.name))
+
+    def _no_argument(self, command: str, rest: str) -> None:
+        if rest:
+            raise OwareError(f"{command} stands alone, without {rest!r}")
