@@ -14,7 +14,7 @@ SEED = 100  # one captured seed
 RESULT = 100_000  # a finished game, above every other consideration
 
 THIN_HOUSE = 150  # fortress: a house left with 1 or 2 seeds
-BIG_HOUSE = 60  # hoarder: each seed in the biggest house ...
+BIG_HOUSE = 25  # hoarder: each seed in the biggest house ...
 KROO = 16  # ... up to a good lap
 
 # The strategist's weights, fitted to the results of self-played games and rounded.
@@ -73,15 +73,16 @@ def hoarder(after, captured):
 
 @kernel
 def duty(board, ply, max_plies):
-    """What the side to move gains at best, next capture minus the reply, when it has to feed."""
+    """What the cheapest feeding move costs: the seeds given, and the reply, less its capture."""
     moves = status(board, ply, max_plies) & 63
     best = -RESULT
     for move in range(6):
         if moves >> move & 1:
             after = board.copy()
             captured = play(after, move)
+            given = after[:6].sum()
             reply = best_capture(after, status(after, ply + 1, max_plies) & 63)
-            best = max(best, SEED * (captured - reply))
+            best = max(best, SEED * (captured - given - reply))
     return best
 
 

@@ -56,7 +56,9 @@ class AlphaBeta:
         self.name = f"alphabeta:{limit}" + (
             "" if evaluation == "full" else f",evaluation={evaluation}"
         )
-        self._search: Search = new_search(EVALUATIONS[evaluation], rules.max_plies)
+        self._search: Search = new_search(
+            EVALUATIONS[evaluation], rules.max_plies, 16 if self.depth <= 10 else 20
+        )
 
     def decide(self, positions: Positions) -> Decisions:
         """The best move found in each of B running positions; see the class for the promises."""
