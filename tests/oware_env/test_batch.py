@@ -105,7 +105,7 @@ def test_what_a_step_returns_has_the_documented_types():
     assert finished.scores.shape == (2, 2)
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64, np.uint64])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.uint64])
 def test_moves_of_any_integer_type_are_played_alike(dtype):
     batch, expected = Batch(4, seed=3), Batch(4, seed=3)
     for _ in range(20):

@@ -15,13 +15,25 @@ ROOT = Path(__file__).resolve().parents[2]
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")
 PACKAGES = ("oware_env", "agents", "train")
 
-# The kernels it calls stand in other files than the rules they call.
-SCRIPT = """
+# Each script prints a number that kernels of other files work out by calling the rules.
+COUNT = """
 import oware_env.kernel
 from oware_env.perft import perft
 from oware_env.rules import initial_board
 
 print(perft(initial_board(), 7), oware_env.kernel.CACHE)
+"""
+SEARCH = """
+import oware_env.kernel
+from agents.base import as_positions
+from agents.search.alphabeta import AlphaBeta
+from oware_env.rules import Rules
+from oware_env.state import State
+
+# Three seeds in a are the majority: as many as the edited rule takes no longer.
+state = State.parse("0-0-0-0-1-1-2-0-0-0-0-5-22-17-S")
+agent = AlphaBeta(Rules(), depth=1)
+print(agent.decide(as_positions(state.board[None], [0], [1])).value[0], oware_env.kernel.CACHE)
 """
 
 
@@ -32,18 +44,18 @@ def clean_environment(**extra):
 
 @pytest.fixture
 def copied_tree(tmp_path):
-    """The three packages, copied without any cache, and a script that counts moves."""
+    """The three packages, copied without any cache."""
     for package in PACKAGES:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / package, tmp_path / package, ignore=ignored)
-    (tmp_path / "count.py").write_text(SCRIPT)
     return tmp_path
 
 
-def count(tree):
-    """Run the script in a new process: (its number, the cache folder it used)."""
+def answer(tree, script):
+    """Run a script in a new process: (its number, the cache folder it used)."""
+    (tree / "script.py").write_text(script)
     result = subprocess.run(
-        [sys.executable, "count.py"],
+        [sys.executable, "script.py"],
         cwd=tree,
         env=clean_environment(),
         capture_output=True,
@@ -54,7 +66,7 @@ def count(tree):
     number, cache = result.stdout.split(maxsplit=1)
     cache = Path(cache.strip())
     assert cache.is_relative_to(tree), "the script ran the installed packages, not the copy"
-    return int(number), cache
+    return float(number), cache
 
 
 def contents(folder):
@@ -62,29 +74,38 @@ def contents(folder):
     return {path: path.stat().st_mtime_ns for path in files}
 
 
-def test_an_edited_rule_reaches_cached_kernels_of_other_files(copied_tree):
-    number, cache = count(copied_tree)
-    assert number == 139157
+def check_that_an_edited_rule_arrives(tree, script, right):
+    number, cache = answer(tree, script)
+    assert number == right
     compiled = contents(cache)
-    assert any("perft" in path.name for path in compiled)
+    assert any(path.suffix == ".nbc" for path in compiled)
 
-    assert count(copied_tree) == (number, cache)
+    assert answer(tree, script) == (number, cache)
     assert contents(cache) == compiled, "an unchanged tree was compiled again"
 
-    path = copied_tree / "oware_env" / "rules.py"
+    path = tree / "oware_env" / "rules.py"
     text = path.read_text()
     edited = text.replace(
         "(board[start - 1] == 2 or board[start - 1] == 3)", "board[start - 1] == 2"
     )
     assert edited != text
     path.write_text(edited)
-    edited_number, edited_cache = count(copied_tree)
+    edited_number, edited_cache = answer(tree, script)
     assert edited_number != number
     assert edited_cache != cache
 
     path.write_text(text)
-    assert count(copied_tree) == (number, cache)
+    assert answer(tree, script) == (number, cache)
     assert contents(cache) == compiled, "the first cache is no longer used"
+
+
+def test_an_edited_rule_reaches_the_cached_kernels_of_perft(copied_tree):
+    check_that_an_edited_rule_arrives(copied_tree, COUNT, right=139157)
+
+
+@pytest.mark.slow
+def test_an_edited_rule_reaches_the_cached_kernels_of_the_search(copied_tree):
+    check_that_an_edited_rule_arrives(copied_tree, SEARCH, right=1.0)
 
 
 @pytest.fixture
