@@ -59,7 +59,8 @@ def arbitrary_positions(count: int, seed: int) -> Positions:
     A third are reached by random play, a third are close to a majority, a third hold few seeds.
     """
     random = np.random.default_rng(seed)
-    boards, plies = [], []
+    boards: list[np.ndarray] = []
+    plies: list[int] = []
     while len(boards) < count:
         board, ply = np.array([4] * 12 + [0, 0], np.int8), 0
         if len(boards) % 3:
@@ -68,7 +69,7 @@ def arbitrary_positions(count: int, seed: int) -> Positions:
             houses = random.choice(12, random.integers(3, 13), replace=False)
             board[:12] = 0
             np.add.at(board, random.choice(houses, 48 - board[12:].sum()), 1)
-            ply = RULES.max_plies - random.integers(1, 12)
+            ply = RULES.max_plies - int(random.integers(1, 12))
         for _ in range(random.integers(0, 40)):
             moves = status(board, ply, RULES.max_plies)
             if moves >= 64 or ply >= 60:
@@ -156,6 +157,16 @@ def test_a_row_is_decided_as_if_it_were_alone() -> None:
         assert alone.value[0] == together.value[row]
 
 
+def test_what_was_found_far_from_the_limit_is_not_believed_near_it() -> None:
+    positions = arbitrary_positions(60, seed=7)
+    agent = AlphaBeta(RULES, depth=6)
+    for left in (60, 6, 5, 7):
+        positions = positions._replace(plies=np.full(60, RULES.max_plies - left, np.int32))
+        used, fresh = agent.decide(positions), AlphaBeta(RULES, depth=6).decide(positions)
+        assert np.array_equal(used.moves, fresh.moves)
+        assert np.array_equal(used.value, fresh.value)
+
+
 @pytest.mark.parametrize("kind", EVALUATIONS)
 def test_the_table_changes_nothing(kind: str) -> None:
     positions = arbitrary_positions(40, seed=3)
@@ -203,7 +214,7 @@ def test_a_timed_search_deepens() -> None:
 
 
 def test_a_timed_search_stops_when_its_seconds_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    readings = []
+    readings: list[float] = []
 
     def perf_counter() -> float:
         readings.append(0.25 * len(readings))
