@@ -7,29 +7,28 @@ Unit k is played with the weights learned from units up to k - lag, whoever play
 number of workers. Method: Silver et al. 2018; no gating, as in KataGo.
 """
 
-import signal
 import time
-from collections import deque
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
-import numpy as np
 import torch
 
 from agents.neural.agent import newest_checkpoint
 from agents.neural.checkpoint import check_rules, read_state, read_tensors, write_checkpoint
-from agents.workers import Executor, open_executor
+from agents.workers import open_executor
 from oware_env.errors import OwareError
+from oware_env.kernel import CACHE
 from train.config import Config
 from train.evaluate import Evaluated, EvaluationUnit, evaluate_unit
+from train.interrupt import Interrupt
 from train.learner import LOSSES, Learner
 from train.progress import Progress
 from train.replay import ReplayWindow
 from train.run import RunFolder, commit
 from train.samples import Samples
 from train.selfplay import Played, SelfPlayUnit, play_unit
+from train.stream import UnitStream
 
 
 class AlphaZero:
@@ -43,36 +42,41 @@ class AlphaZero:
         self.units = 0  # units learned
         self.games = 0
         self.evaluations = 0  # rounds of evaluation begun
-        self.in_flight: deque[tuple[int, bytes]] = deque()  # number and weights of units asked for
+        self.in_flight: list[tuple[int, bytes]] = []  # units asked for before a resume
+        self.stream: UnitStream | None = None
         self._saved_at = time.monotonic()
 
     def train(self) -> bool:
         """Train until the budget is used up; False when stopped by Ctrl-C (with a checkpoint)."""
         torch.set_num_threads(1)
-        config = self.config
         with (
-            open_executor(config.workers) as executor,
+            open_executor(self.config.workers) as executor,
             Interrupt() as interrupt,
-            Progress(self.run.path, config) as progress,
+            Progress() as progress,
         ):
-            stream = UnitStream(executor, self, progress)
-            while self.progress < 1.0:
-                stream.keep_full()
-                try:
+            self.stream = UnitStream(
+                executor, self.config, self.in_flight, partial(self._evaluated, progress)
+            )
+            with suppress(KeyboardInterrupt):
+                while self.progress < 1.0:
+                    self._ask()
                     with interrupt.allowed():
-                        played = stream.next()
-                except KeyboardInterrupt:
-                    break
-                if self.progress >= 1.0:
-                    break
-                self._learn(played, progress)
-                if time.monotonic() - self._saved_at > 60 * config.checkpoint_minutes:
-                    self.save()
-                if interrupt.asked:
-                    break
-            progress.stop_at(self.progress)
-        self.save()
+                        played = self.stream.wait()
+                    if self.progress < 1.0:  # minutes pass while waiting
+                        progress.show(self.progress, self._learn(played))
+                    if time.monotonic() - self._saved_at > 60 * self.config.checkpoint_minutes:
+                        self.save()
+            self.save()
         return self.progress >= 1.0
+
+    def _ask(self) -> None:
+        """Ask for the units to come, with the weights of this moment, and for evaluations due."""
+        assert self.stream is not None
+        self.stream.fill(self.units, self.learner.playing_weights)
+        times = self.config.evaluation.times
+        if self.progress * (times + 1) >= self.evaluations + 1 and self.evaluations < times:
+            self.evaluations += 1
+            self.stream.evaluate(self.learner.playing_weights())
 
     @property
     def minutes(self) -> float:
@@ -89,9 +93,10 @@ class AlphaZero:
             return self.learner.steps / budget.steps
         return self.minutes / (budget.minutes or 5.0)
 
-    def _learn(self, played: Played, progress: Progress) -> None:
+    def _learn(self, played: Played) -> dict[str, float]:
         """Take one unit: its positions into the window, then the steps they are worth."""
-        self.in_flight.popleft()
+        assert self.stream is not None
+        self.stream.hand_out()
         self.window.add(played.samples)
         self.units += 1
         self.games += int(played.figures["games"])
@@ -104,16 +109,28 @@ class AlphaZero:
         seconds = time.perf_counter() - start
         figures = unit_figures(self, played, learned, seconds)
         self.run.log(self.learner.steps, figures)
-        progress.show(self.progress, figures)
+        return figures
+
+    def _evaluated(self, progress: Progress, found: Evaluated) -> None:
+        """Log and show a match that was played during the run."""
+        figures = {
+            f"evaluation/{found.opponent}": found.score,
+            "evaluation_low": found.low,
+            "evaluation_high": found.high,
+            "evaluation_games": found.games,
+            "total/minutes": self.minutes,
+        }
+        self.run.log(self.learner.steps, figures)
+        progress.show_evaluation(self.minutes, found)
 
     def save(self) -> None:
         """Write a checkpoint from which :func:`resume` goes on as if never stopped."""
-        if self.units == 0:
+        if self.units == 0 or self.stream is None:
             return
         window = {name: torch.from_numpy(a) for name, a in self.window.contents()._asdict().items()}
         weights = {
             str(number): torch.frombuffer(bytearray(content), dtype=torch.uint8)
-            for number, content in self.in_flight
+            for number, content in self.stream.in_flight
         }
         state = {
             "rules": self.config.rules._asdict(),
@@ -160,99 +177,6 @@ def resume(config: Config, run: RunFolder, started: float) -> AlphaZero:
     return training
 
 
-class UnitStream:
-    """Keeps ``lag`` units in flight and hands their games out in order; evaluations run beside."""
-
-    def __init__(self, executor: Executor, training: AlphaZero, progress: Progress) -> None:
-        self.executor, self.training, self.progress = executor, training, progress
-        self._tickets: deque[int] = deque()
-        self._arrived: dict[int, Any] = {}
-        for number, weights in training.in_flight:
-            self._submit(number, weights)
-
-    def _submit(self, number: int, weights: bytes) -> None:
-        unit = SelfPlayUnit(weights, self.training.config, number)
-        self._tickets.append(self.executor.submit(play_unit, unit))
-
-    def keep_full(self) -> None:
-        """Ask for the next units, with the weights of this moment, and for evaluations due."""
-        training = self.training
-        settings = training.config.evaluation
-        weights = training.learner.playing_weights()
-        if training.progress * (settings.times + 1) >= training.evaluations + 1:
-            training.evaluations += 1
-            for opponent in settings.during:
-                unit = EvaluationUnit(weights, training.config, opponent)
-                self.executor.submit(evaluate_unit, unit)
-        while len(training.in_flight) < training.config.selfplay.lag:
-            number = training.units + len(training.in_flight)
-            training.in_flight.append((number, weights))
-            self._submit(number, weights)
-
-    def next(self) -> Played:
-        """The games of the next unit in order; evaluations that arrive meanwhile are logged."""
-        while self._tickets[0] not in self._arrived:
-            ticket, result = self.executor.wait_any()
-            if isinstance(result, Evaluated):
-                self._log(result)
-            else:
-                self._arrived[ticket] = result
-        played: Played = self._arrived.pop(self._tickets.popleft())
-        return played
-
-    def _log(self, found: Evaluated) -> None:
-        figures = {
-            f"evaluation/{found.opponent}": found.score,
-            "low": found.low,
-            "high": found.high,
-            "games": found.games,
-            "minutes": self.training.minutes,
-        }
-        self.training.run.log(self.training.learner.steps, figures)
-        self.progress.show_evaluation(found)
-
-
-class Interrupt:
-    """Ctrl-C: raised only while :meth:`allowed`, otherwise noted in ``asked``.
-
-    So it never tears a unit that is being learned.
-    """
-
-    def __init__(self) -> None:
-        self.asked = False
-        self._is_allowed = False
-        self._before: Any = None
-
-    def __enter__(self) -> "Interrupt":
-        with suppress(ValueError):  # only the main thread has signals; a notebook may use others
-            self._before = signal.signal(signal.SIGINT, self._handle)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self.asked or self._is_allowed:
-            raise KeyboardInterrupt
-        self.asked = True
-
-    def allowed(self) -> "_Allowed":
-        """A block in which Ctrl-C raises KeyboardInterrupt at once."""
-        return _Allowed(self)
-
-
-class _Allowed:
-    def __init__(self, interrupt: Interrupt) -> None:
-        self.interrupt = interrupt
-
-    def __enter__(self) -> None:
-        self.interrupt._is_allowed = True
-
-    def __exit__(self, *_: object) -> None:
-        self.interrupt._is_allowed = False
-
-
 def unit_figures(
     training: AlphaZero, played: Played, learned: dict[str, float], seconds: float
 ) -> dict[str, float]:
@@ -288,8 +212,14 @@ def unit_figures(
     }
 
 
-def warm_up(config: Config) -> float:
-    """Compile every kernel that training uses, where the cache lacks them; seconds it took."""
+def compile_kernels(config: Config) -> float:
+    """Compile every kernel that training uses, once for each version of the code.
+
+    Returns the seconds it took, 0 when a process has done it before.
+    """
+    marker = CACHE / "training-is-compiled"
+    if marker.exists():
+        return 0.0
     start = time.perf_counter()
     small = config.model_copy(
         update={
@@ -298,14 +228,12 @@ def warm_up(config: Config) -> float:
                 update={"games_during": 2, "simulations": 2}
             ),
             "max_plies": 12,
-            "device": "cpu",
         }
     )
     weights = Learner(small).playing_weights()
-    played = play_unit(SelfPlayUnit(weights, small, 0))
-    assert np.isfinite(played.samples.policies).all()
-    for opponent in config.evaluation.during:
-        evaluate_unit(EvaluationUnit(weights, small, opponent))
+    play_unit(SelfPlayUnit(weights, small, 0))
+    evaluate_unit(EvaluationUnit(weights, small, "alphabeta:depth=2"))
+    marker.touch()
     return time.perf_counter() - start
 
 

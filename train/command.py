@@ -78,14 +78,14 @@ def _flat(document: dict[str, object], prefix: str = "") -> dict[str, object]:
 def _train(config: Config, folder: Path | None, started: float) -> None:
     """Train a new run, or the run in ``folder`` from its newest checkpoint."""
     from agents.neural.agent import check_device
-    from train.alphazero import AlphaZero, resume, warm_up
+    from train.alphazero import AlphaZero, compile_kernels, resume
     from train.evaluate import final_tournament
     from train.run import create_run, open_run
 
     check_device(config.device)
-    if kernels_are_cold():
-        seconds = warm_up(config)
-        started += seconds
+    seconds = compile_kernels(config)
+    started += seconds
+    if seconds:
         print(f"compiled the kernels in {seconds:.0f} s (once for each version of the code)")
     run = create_run(config) if folder is None else open_run(folder)
     try:
@@ -109,13 +109,6 @@ def _train(config: Config, folder: Path | None, started: float) -> None:
         print(final_tournament(run.path, config))
         print(f"(played in {time.monotonic() - begun:.0f} s; the games are in {run.path}/results)")
     print(_what_next(run.path, config))
-
-
-def kernels_are_cold() -> bool:
-    """Whether no kernel has been compiled yet for this version of the code."""
-    from oware_env.kernel import CACHE
-
-    return next(CACHE.rglob("*.nbi"), None) is None
 
 
 def budget_text(config: Config) -> str:

@@ -7,7 +7,7 @@ import torch
 
 from agents.arena.match import play_match
 from agents.arena.tournament import TournamentResult, TournamentSettings, run_tournament
-from agents.neural.agent import neural_agent
+from agents.neural.agent import neural_agent, newest_checkpoint
 from agents.neural.checkpoint import network_from
 from agents.neural.evaluator import NetworkEvaluator
 from train.config import Config
@@ -55,8 +55,12 @@ def evaluate_unit(unit: EvaluationUnit) -> Evaluated:
 
 
 def final_tournament(run: Path, config: Config) -> TournamentResult:
-    """The run's newest checkpoint against the opponents of the final table, kept in results/."""
+    """The run's newest checkpoint against the opponents of the final table.
+
+    Games and tables are kept in results/STEP: a run that goes on gets a new table.
+    """
     settings = config.evaluation
+    step = newest_checkpoint(run).name
     return run_tournament(
         TournamentSettings(
             agents=(f"{run}:sims={settings.simulations}", *settings.at_end),
@@ -67,6 +71,6 @@ def final_tournament(run: Path, config: Config) -> TournamentResult:
             max_plies=config.max_plies,
             device=config.device,
             workers=config.workers,
-            output=str(run / "results"),
+            output=str(run / "results" / step),
         )
     )

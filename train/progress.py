@@ -2,13 +2,11 @@
 
 import sys
 import time
-from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
-from train.config import Config
 from train.evaluate import Evaluated
 
 SECONDS_BETWEEN_LINES = 20.0
@@ -17,11 +15,10 @@ SECONDS_BETWEEN_LINES = 20.0
 class Progress:
     """Shows the share of the budget, time left, games, losses and each evaluation."""
 
-    def __init__(self, run: Path, config: Config) -> None:
+    def __init__(self) -> None:
         self.console = Console(highlight=False)
-        self.run, self.config = run, config
-        self._started = self._line_at = time.monotonic()
-        self._first_share: float | None = None
+        self._line_at = time.monotonic()
+        self._first: tuple[float, float] | None = None  # clock and share at the first unit
         self._bar = Bar(
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
@@ -52,23 +49,20 @@ class Progress:
             self._line_at = now
             print(text, flush=True, file=sys.stdout)
 
-    def show_evaluation(self, found: Evaluated) -> None:
-        """Show a match that was played during the run."""
-        minutes = (time.monotonic() - self._started) / 60
+    def show_evaluation(self, minutes: float, found: Evaluated) -> None:
+        """Show a match that was played ``minutes`` into the budget."""
         self.console.print(
             f"after {minutes:.1f} min: {found.score:.0%} [{found.low:.0%}, {found.high:.0%}] "
             f"against {found.opponent} ({found.games} games)"
         )
 
-    def stop_at(self, share: float) -> None:
-        """Leave the bar at the share that was reached."""
-        self._bar.update(self._task, completed=min(share, 1.0))
-
     def _left(self, share: float) -> str:
-        """Time to the end of the budget at the pace so far, ``m:ss``."""
-        if self._first_share is None:
-            self._first_share = max(0.0, share - 1e-9)
-        passed = time.monotonic() - self._started
-        gained = share - (self._first_share if share > self._first_share else 0.0)
-        left = int(passed / gained * max(0.0, 1.0 - share)) if gained > 0 else 0
+        """Time to the end of the budget at the pace since the first unit, ``m:ss``."""
+        now = time.monotonic()
+        if self._first is None:
+            self._first = now, share
+        start, first_share = self._first
+        if share <= first_share:
+            return "-:--"
+        left = int((now - start) / (share - first_share) * max(0.0, 1.0 - share))
         return f"{left // 60}:{left % 60:02d}"
