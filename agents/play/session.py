@@ -4,6 +4,7 @@ Agents and people sit on either seat. The session plays the agents' moves and re
 commands; the game itself is in ``game``, the streams are in ``terminal``.
 """
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -74,8 +75,8 @@ class Session:
         self._greet()
         try:
             while True:
-                if self._agent_to_move() is not None:
-                    self._let_agent_move()
+                if agent := self._agent_to_move():
+                    self._let_move(agent)
                 elif not self._obey(self._terminal.ask(self._prompt())):
                     break
         except KeyboardInterrupt:
@@ -95,7 +96,8 @@ class Session:
 
     def _prompt(self) -> str:
         if self._state.is_over:
-            return "The game is over (undo, save FILE.ogn, quit): "
+            undo = "undo, " if any(self._people.values()) else ""
+            return f"The game is over ({undo}save FILE.ogn, quit): "
         name = self._names[self._state.south_to_move]
         return "Your move: " if name == "You" else f"{name}'s move: "
 
@@ -121,19 +123,16 @@ class Session:
         result = won if outcome.winner else "A draw"
         south, north = outcome.scores
         why = {
-            "majority": "25 seeds or more are harvested",
+            "majority": "25 seeds or more win at once",
             "no_feeding_move": f"{mover} cannot feed the empty side and gets every seed left",
             "move_limit": f"the limit of {self._state.rules.max_plies} plies is reached, "
             "each side gets the seeds of its own houses",
         }[outcome.reason]
         return f"{result}, South {south} - North {north}: {why}."
 
-    def _let_agent_move(self) -> None:
-        south = self._state.south_to_move
-        agent = self._agents[south]
-        assert agent is not None
-        with self._terminal.notice(f"{agent.name} is thinking ..."):
-            move, _ = self._consult(agent)
+    def _let_move(self, agent: Agent) -> None:
+        """Play the agent's move."""
+        move, _ = self._consult(agent)
         self._play(move)
         self._show_board()
         if not any(self._people.values()) and not self._state.is_over:
@@ -149,7 +148,9 @@ class Session:
         """An agent's move here and its value for the side to move, NaN when it has none."""
         keys = np.array([game_key(np.uint64(self._seed), 0)], np.uint64)
         plies = np.array([self._state.ply])
-        decisions = agent.decide(as_positions(self._state.board[None], plies, keys))
+        positions = as_positions(self._state.board[None], plies, keys)
+        with self._terminal.notice(f"{agent.name} is thinking ..."):
+            decisions = agent.decide(positions)
         return int(decisions.moves[0]), float(decisions.value[0])
 
     def _obey(self, line: str | None) -> bool:
@@ -194,17 +195,15 @@ class Session:
 
     def _require_running(self) -> None:
         if self._state.is_over:
-            raise OwareError("the game is over: undo takes back, quit leaves")
+            raise OwareError("the game is over")
 
     def _hint(self, rest: str) -> None:
         self._no_argument("hint", rest)
         self._require_running()
-        agent = self._adviser
-        with self._terminal.notice(f"{agent.name} is thinking ..."):
-            move, value = self._consult(agent)
+        move, value = self._consult(self._adviser)
         report = self._state.explain(move)
         judged = "" if np.isnan(value) else f" (value {value:+.2f}; +1 wins, -1 loses)"
-        said = f"{agent.name} would play {report.letter}{judged}. {report}"
+        said = f"{self._adviser.name} would play {report.letter}{judged}. {report}"
         self._terminal.tell(said, speaker="Hint")
 
     def _explain(self, rest: str) -> None:
@@ -221,9 +220,9 @@ class Session:
         self._show_board()
 
     def _save(self, rest: str, overwrite: bool = False) -> None:
-        if not rest:
+        if not rest or not rest.isprintable():
             raise OwareError("save needs a file name, such as save game.ogn")
-        path = Path(rest).expanduser()
+        path = Path(os.path.expanduser(rest))  # leaves an unknown ~name as it is
         people = {
             _SEATS[south]: agent.name if agent else "human" for south, agent in self._agents.items()
         }
