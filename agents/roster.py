@@ -52,7 +52,7 @@ class Spec(NamedTuple):
     def __str__(self) -> str:
         parameters = _entry(self.name).parameters
         shown = [
-            f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
+            f"{key}={value:.10g}" if isinstance(value, float) else f"{key}={value}"
             for key, value in self.values.items()
             # Numbers say how strong an agent is, so they always show; usual words do not.
             if value is not None and (parameters[key].kind is not str or value != _usual(self, key))

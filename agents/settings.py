@@ -92,7 +92,7 @@ def read_settings(
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        key = _key_of(error)
+        key = _key_of(model, error)
         in_file = path is not None and key not in overrides
         raise OwareError(f"{path}: " * in_file + _explain(model, error)) from None
 
@@ -175,16 +175,22 @@ def _leaves(model: type[Settings], prefix: str = "") -> dict[str, FieldInfo]:
     return found
 
 
-def _key_of(error: ValidationError) -> str:
-    """The dotted key of the first fault; positions inside a tuple are left out."""
-    parts = error.errors(include_url=False)[0]["loc"]
-    return ".".join(part for part in parts if isinstance(part, str))
+def _key_of(model: type[Settings], error: ValidationError) -> str:
+    """The dotted key of the first fault: sections down to a field, nothing inside its value."""
+    parts: list[str] = []
+    section: type[Settings] | None = model
+    for part in error.errors(include_url=False)[0]["loc"]:
+        if section is None:
+            break
+        parts.append(str(part))
+        section = _sections(section).get(str(part))
+    return ".".join(parts)
 
 
 def _explain(model: type[Settings], error: ValidationError) -> str:
     """The first fault in one clause: the key, what is right, what was given."""
     fault = error.errors(include_url=False)[0]
-    key = _key_of(error)
+    key = _key_of(model, error)
     if fault["type"] == "extra_forbidden":
         return f"unknown key {key!r}{nearest(key, [*_leaves(model), *_sections(model)])}"
     if fault["type"] == "missing":

@@ -63,14 +63,19 @@ class Executor(Protocol):
         """(index, result) of every unit as it is done, with ``in_flight`` submitted at a time."""
         limit = in_flight or 2 * self.workers
         indices: dict[int, int] = {}
+
+        def next_done() -> tuple[int, Any]:
+            ticket, result = self.wait_any()
+            while ticket not in indices:  # left over from a run that an error ended
+                ticket, result = self.wait_any()
+            return indices.pop(ticket), result
+
         for index, unit in enumerate(units):
             indices[self.submit(function, unit)] = index
             if len(indices) >= limit:
-                ticket, result = self.wait_any()
-                yield indices.pop(ticket), result
+                yield next_done()
         while indices:
-            ticket, result = self.wait_any()
-            yield indices.pop(ticket), result
+            yield next_done()
 
     def run_in_order(
         self, function: Callable[[Any], Any], units: Iterable[Any], in_flight: int | None = None

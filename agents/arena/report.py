@@ -219,9 +219,14 @@ def _cross_table(result: TournamentResult, rows: list[Standing], columns: slice)
         table.add_column(str(other.rank), justify="right", min_width=4)
     for row in rows:
         found = [scores.get((row.agent, other.agent)) for other in rows[columns]]
-        cells = ["-" if score is None else f"{100 * score:.3g}" for score in found]
+        cells = ["-" if score is None else _percent(score) for score in found]
         table.add_row(str(row.rank), row.agent, *cells)
     return table
+
+
+def _percent(score: float) -> str:
+    """Percent with one decimal; whole at 0 and 100, which only exact scores show."""
+    return f"{100 * score:.0f}" if score in (0.0, 1.0) else f"{100 * score:.1f}"
 
 
 def _csv(fields: tuple[str, ...], rows: list[Any]) -> str:

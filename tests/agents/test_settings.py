@@ -37,6 +37,8 @@ class Plan(Settings):
     """Seed of all randomness."""
     max_plies: int = 400
     """Move limit."""
+    lag: int | float | None = None
+    """A union."""
 
     @model_validator(mode="after")
     def _check(self):
@@ -90,6 +92,7 @@ def test_settings_are_frozen_and_survive_their_own_json():
         ("play = 3", "plan.toml: play must be a section with keys, not 3"),
         ("agents = 3", "plan.toml: agents must be a valid tuple, not 3"),
         ("agents = ['a', 3]", "plan.toml: agents must be a valid string, not 3"),
+        ("lag = 'x'", "plan.toml: lag must be a valid integer, not 'x'"),
         ("seed = 13", "plan.toml: seed 13 is unlucky: take another"),
         ("seed = ", "plan.toml is not valid TOML: Invalid value (at end of document)"),
         (

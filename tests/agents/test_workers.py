@@ -123,6 +123,14 @@ def test_an_error_in_a_unit_keeps_its_type_and_the_executor_stays_usable(executo
     assert list(executor.run_in_order(_square, [3])) == [9]
 
 
+def test_what_a_failed_run_left_behind_is_not_taken_for_the_next(executor):
+    results = executor.run(_square, ["not a number", 2, 3, 4], in_flight=4)
+    with pytest.raises(TypeError):
+        list(results)
+    assert sorted(executor.run(_square, [5, 6, 7])) == [(0, 25), (1, 36), (2, 49)]
+    assert list(executor.run_in_order(_square, [8, 9])) == [64, 81]
+
+
 def test_errors_from_processes_carry_the_original_traceback():
     with open_executor(1) as executor:
         executor.submit(_mistake, "other")

@@ -111,7 +111,7 @@ def test_a_torn_last_line_is_dropped_and_its_unit_played_again(whole, tmp_path, 
     assert _tables(folder) == _tables(whole[1])
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(k, marks=pytest.mark.slow) for k in (2, 3))])
 def test_a_tournament_killed_at_a_random_moment_and_resumed_gives_the_same_table(
     seed, whole, tmp_path
 ):
