@@ -35,13 +35,17 @@ class Evaluator(Protocol):
         ...
 
 
-def choose(agent: Agent, state: State, seed: int = 0) -> int:
-    """The agent's move 0-5 in one running state; equal seeds give equal choices."""
+def consult(agent: Agent, state: State, seed: int = 0) -> Decisions:
+    """The agent's decision, a batch of one, in one running state; equal seeds decide equally."""
     if state.is_over:
         raise ValueError(f"the game is over in {state.to_text()}: there is nothing to choose")
-    key = game_key(np.uint64(seed), 0)
-    positions = as_positions(state.board[None], np.array([state.ply]), np.array([key], np.uint64))
-    return int(agent.decide(positions).moves[0])
+    keys = np.array([game_key(np.uint64(seed), 0)], np.uint64)
+    return agent.decide(as_positions(state.board[None], np.array([state.ply]), keys))
+
+
+def choose(agent: Agent, state: State, seed: int = 0) -> int:
+    """The agent's move 0-5 in one running state; equal seeds give equal choices."""
+    return int(consult(agent, state, seed).moves[0])
 
 
 def as_opponent(agent: Agent) -> Callable[[Positions], np.ndarray]:

@@ -6,19 +6,16 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from agents.neural.agent import PolicyAgent
 from agents.neural.checkpoint import network_from
 from agents.neural.evaluator import NetworkEvaluator
 from agents.search.mcts import Search, SearchResult, draw_moves
-from agents.search.tree import masked_softmax
 from oware_env.encoding import network_input
-from oware_env.kernel import kernel
 from oware_env.lockstep import Lockstep, open_randomly
 from oware_env.positions import Positions, game_keys
 from oware_env.rules import MOVE_LIMIT, initial_board
 from train.config import Config
 from train.samples import GameEnds, Samples, make_samples
-
-POLICY_SCALE = 1_000_000  # a raw policy as if it were visit counts, for the draw of moves
 
 
 class SelfPlayUnit(NamedTuple):
@@ -35,15 +32,6 @@ class Played(NamedTuple):
     samples: Samples
     ends: GameEnds
     figures: dict[str, float]  # means for the log; times in seconds are not reproducible
-
-
-@kernel
-def _raw_policies(logits, statuses, out):
-    """Masked softmax of the logits of every row; the first row with a NaN, or -1."""
-    for row in range(len(statuses)):
-        if not masked_softmax(logits[row], statuses[row], out[row]):
-            return row
-    return -1
 
 
 class _Clocked:
@@ -138,20 +126,16 @@ def start_games(config: Config, number: int) -> Lockstep:
 def _decide(games: Lockstep, search: Search, config: Config, diary: _Diary) -> np.ndarray:
     """The moves of all running games for one ply, noted in the diary.
 
-    Late plies are played by the raw policy: it is a tenth of the games that loop, and searching
-    them to the move limit would take as long as all the others.
+    Late plies are played by the raw policy: few games last that long, but searching those to the
+    move limit, in batches that hardly fill, would take as long as all the others.
     """
     settings = config.selfplay
     positions = games.positions()
     exponents = np.where(positions.plies < settings.temperature_plies, 1.0, settings.late_exponent)
     if positions.plies.min() >= settings.search_plies:
-        logits, _ = search.evaluator(positions)
-        policies = np.empty_like(logits)
-        if _raw_policies(logits, games.statuses, policies) >= 0:
-            raise ValueError("the network returned NaN")
+        policies = PolicyAgent(search.evaluator, "raw policy").decide(positions).policy
         diary.note(games, np.zeros_like(policies))
-        visits = (policies * POLICY_SCALE).astype(np.int32) + (policies > 0)
-        return draw_moves(visits, positions.keys, positions.plies, np.ones(len(visits)))
+        return draw_moves(policies, positions.keys, positions.plies, np.ones(len(policies)))
     result = search.run(positions, settings.noise)
     policies = (result.visits / np.float32(settings.simulations)).astype(np.float32)
     diary.note(games, policies)

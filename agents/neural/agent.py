@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from agents.base import Agent
+from agents.base import Agent, Evaluator
 from agents.neural.checkpoint import STATE, load_network
 from agents.neural.evaluator import NetworkEvaluator
 from agents.search.mcts import Mcts, Search
@@ -42,7 +42,7 @@ def _likeliest(policies, plies, keys, moves):
 class PolicyAgent:
     """Plays the likeliest move of a network, without search."""
 
-    def __init__(self, evaluator: NetworkEvaluator, name: str) -> None:
+    def __init__(self, evaluator: Evaluator, name: str) -> None:
         self.evaluator = evaluator
         self.name = name
 
@@ -51,8 +51,13 @@ class PolicyAgent:
         logits, values = self.evaluator(positions)
         policies = np.empty((len(values), 6), np.float32)
         row = _policies(positions.boards, logits, policies)
-        if row >= 0 or np.isnan(values).any():
-            raise ValueError(f"the network returned NaN for {int(np.isnan(values).sum())} values")
+        if row < 0 and np.isnan(values).any():
+            row = int(np.isnan(values).argmax())
+        if row >= 0:
+            raise ValueError(
+                f"the network returned NaN for board {positions.boards[row].tolist()} at ply "
+                f"{positions.plies[row]}: logits {logits[row].tolist()}, value {values[row]}"
+            )
         moves = np.empty(len(values), np.int8)
         _likeliest(policies, positions.plies, positions.keys, moves)
         return Decisions(moves, policies, values)

@@ -11,14 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from agents.base import Agent
+from agents.base import Agent, consult
 from agents.play.game import Game, save_game
 from agents.play.terminal import Terminal
 from agents.settings import nearest
 from oware_env import render
 from oware_env.errors import OwareError
 from oware_env.explain import MoveReport
-from oware_env.positions import as_positions, game_key
 from oware_env.state import State
 
 _SEATS = {True: "South", False: "North"}
@@ -146,11 +145,8 @@ class Session:
 
     def _consult(self, agent: Agent) -> tuple[int, float]:
         """An agent's move here and its value for the side to move, NaN when it has none."""
-        keys = np.array([game_key(np.uint64(self._seed), 0)], np.uint64)
-        plies = np.array([self._state.ply])
-        positions = as_positions(self._state.board[None], plies, keys)
         with self._terminal.notice(f"{agent.name} is thinking ..."):
-            decisions = agent.decide(positions)
+            decisions = consult(agent, self._state, self._seed)
         return int(decisions.moves[0]), float(decisions.value[0])
 
     def _obey(self, line: str | None) -> bool:

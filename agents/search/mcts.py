@@ -40,7 +40,10 @@ class SearchResult(NamedTuple):
 
 @kernel
 def draw_moves(visits, keys, plies, exponents):
-    """A move a row, int8[B], drawn with chances proportional to visits ** exponents[row]."""
+    """A move a row, int8[B], drawn with chances proportional to visits ** exponents[row].
+
+    ``visits`` are counts int32[B, 6], or any weights of at least 0.
+    """
     moves = np.empty(len(visits), np.int8)
     weights = np.empty(6, np.float64)
     for row in range(len(visits)):
@@ -76,6 +79,8 @@ class Search:
     ) -> None:
         if simulations < 1:
             raise OwareError(f"a search needs at least 1 simulation, not {simulations}")
+        if not 0.0 <= exploration < np.inf:
+            raise OwareError(f"exploration must be a number of at least 0, not {exploration}")
         self.evaluator = evaluator
         self.rules = require_abapa(rules)
         self.simulations = simulations
@@ -112,6 +117,11 @@ class Search:
         """Have the packed leaves evaluated and put what came back into the trees."""
         games, boards, plies = (array[:count] for array in self._leaves)
         logits, values = self.evaluator(Positions(boards, plies, keys[games]))
+        if logits.shape != (count, 6) or values.shape != (count,):
+            raise ValueError(
+                f"the evaluator answered {count} positions with logits {logits.shape} and values "
+                f"{values.shape}; they must be ({count}, 6) and ({count},)"
+            )
         row = expand(self._tree, self._leaves, count, logits, values)
         if row >= 0:
             raise ValueError(
