@@ -17,7 +17,7 @@ from oware_env.positions import (
     random_bits,
 )
 from oware_env.rules import Rules, play, require_abapa, status
-from oware_env.state import State
+from oware_env.state import IllegalMove, State
 
 
 @kernel
@@ -117,10 +117,16 @@ class Lockstep:
         return self._active[5][: self.running]
 
     def play(self, moves: np.ndarray) -> None:
-        """Play one move in every row; raises IllegalMove naming the row, with nothing changed."""
+        """Play one move in every row, integers [running]; raises with nothing changed.
+
+        A move that is not legal raises :class:`IllegalMove` naming its game, another number of
+        moves ValueError.
+        """
+        if moves.shape != (self.running,):
+            raise ValueError(f"{self.running} games run, not {moves.shape}: one move for each")
         row = first_illegal(self.statuses, moves)
         if row >= 0:
-            self.state(row).play(int(moves[row]))
+            self._refuse(row, int(moves[row]))
         active = tuple(array[: self.running] for array in self._active)
         results = self.scores, self.lengths, self.reasons
         self.running = _advance(active, moves, self.rules.max_plies, results)
@@ -130,3 +136,11 @@ class Lockstep:
         boards, plies, _ = self.positions()
         south = bool(self.south_to_move[row])
         return State.from_board(boards[row], south, self.rules, int(plies[row]))
+
+    def _refuse(self, row: int, move: int) -> None:
+        """Raise IllegalMove for a move that is not legal in a row, naming its game."""
+        try:
+            self.state(row).play(move)
+        except IllegalMove as error:
+            why = f"game {self.games[row]}: {error.why}"
+            raise IllegalMove(error.position, error.move, error.legal_moves, why) from None

@@ -1,7 +1,8 @@
 """Checkpoints: a folder of safetensors files and one state.json that says what they are.
 
 Written to a temporary folder, flushed to disk and renamed, so a folder that exists is complete;
-every file's digest stands in state.json, so a damaged one is noticed. Never pickle.
+the digest of every file, state.json included, stands in state.json, so a damaged one is noticed.
+Never pickle.
 """
 
 import hashlib
@@ -41,9 +42,10 @@ def write_checkpoint(
             digests[stem] = hashlib.sha256(content).hexdigest()
             _write_flushed(temporary / f"{stem}.safetensors", content)
         document = {"format": FORMAT, "encoding": ENCODING_VERSION, **state, "files": digests}
+        document["digest"] = _digest(document)
         _write_flushed(temporary / STATE, json.dumps(document, indent=2).encode())
-        shutil.rmtree(folder, ignore_errors=True)
-        temporary.rename(folder)
+        _flush_folder(temporary)
+        _put_in_place(temporary, folder)
         _flush_folder(folder.parent)
     except OSError as error:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -58,6 +60,23 @@ def _write_flushed(path: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+
+
+def _put_in_place(temporary: Path, folder: Path) -> None:
+    """Rename to ``folder``; one of that name is moved aside first and deleted last."""
+    aside = folder.with_name(f"{temporary.stem}.old.part")
+    shutil.rmtree(aside, ignore_errors=True)
+    if folder.exists():
+        folder.rename(aside)
+    temporary.rename(folder)
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def _digest(document: dict[str, Any]) -> str:
+    """Digest of a state.json but for the digest itself; its spacing and order do not count."""
+    content = json.loads(json.dumps(document))  # as it is read back: all keys are text
+    content.pop("digest", None)
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _flush_folder(folder: Path) -> None:
@@ -81,6 +100,8 @@ def read_state(folder: Path) -> dict[str, Any]:
             raise OwareError(
                 f"checkpoint {folder} has {name} {state.get(name)}, this program reads {ours}"
             )
+    if state.get("digest") != _digest(state):
+        raise OwareError(f"{folder / STATE} is damaged: it is not what the checkpoint wrote")
     return state
 
 

@@ -50,7 +50,9 @@ def draw_moves(visits, keys, plies, exponents):
         most = visits[row].max()
         total = 0.0
         for move in range(6):
-            weights[move] = (visits[row, move] / most) ** exponents[row] if visits[row, move] else 0.0
+            weights[move] = (
+                (visits[row, move] / most) ** exponents[row] if visits[row, move] else 0.0
+            )
             total += weights[move]
         rest = total * to_unit(random_bits(keys[row], plies[row], DRAW_TEMPERATURE, 0))
         for move in range(6):
