@@ -244,8 +244,7 @@ def begin(search, board, ply, key, max_depth):
     state[_PLY] = ply
     state[_MAX_DEPTH] = min(max_depth, state[_MAX_PLIES] - ply)
     state[_DEPTH] = 1
-    state[_LEVEL] = 0
-    state[_NODES] = 0
+    state[_LEVEL] = state[_NODES] = 0
     order = search.order[0]
     _expand(search, 0, board, status(board, ply, state[_MAX_PLIES]), -1)
     for place in range(search.frames[0, _COUNT] - 1, 0, -1):
@@ -285,10 +284,8 @@ def search_slice(search, nodes):
 def answer(search):
     """The move of the search so far, and its value squashed into [-1, 1]; +-1 when proved."""
     value = search.state[_VALUE]
-    if value > _PROVEN:
-        return search.state[_MOVE], 1.0
-    if value < -_PROVEN:
-        return search.state[_MOVE], -1.0
+    if abs(value) > _PROVEN:
+        return search.state[_MOVE], float(np.sign(value))
     return search.state[_MOVE], np.tanh(value / _SQUASH)
 
 
