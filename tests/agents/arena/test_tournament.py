@@ -135,8 +135,10 @@ def test_a_tournament_killed_at_a_random_moment_and_resumed_gives_the_same_table
 def test_a_full_disk_is_a_clear_message_and_loses_nothing(whole, tmp_path):
     folder = tmp_path / "full"
     limited = (
-        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000));"
-        "from agents.arena.command import main; sys.exit(main())"
+        "import resource, sys; from agents.arena import play_match\n"
+        "from agents.arena.command import main\n"
+        "for name in ('random', 'careful'): play_match(name, 'greedy', games=2)  # compile first\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000)); sys.exit(main())"
     )
     command = [sys.executable, "-c", limited, *FIELD, "--games", "16", "--unit-openings", "2"]
     command += ["--workers", "0", "--output", str(folder)]
