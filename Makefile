@@ -21,6 +21,7 @@ help: ## list the targets
 setup: $(STAMP) ## make .venv and install everything into it (only when something changed)
 
 $(BIN)/python:
+	@command -v "$(PYTHON)" >/dev/null || { echo "There is no $(PYTHON) here: try make PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.exit(sys.version_info < (3, 11) \
 	and f"Python 3.11 or newer is needed, this is {v}: try make PYTHON=python3.12")'
 	@echo "Making .venv ..."
