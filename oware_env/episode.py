@@ -14,8 +14,9 @@ from oware_env import render
 from oware_env.encoding import encode_sides
 from oware_env.errors import OwareError
 from oware_env.kernel import kernel
+from oware_env.lockstep import play_randomly
 from oware_env.notation import START
-from oware_env.positions import DRAW_MOVE, DRAW_OPENING, Positions, game_key, pick_move, random_bits
+from oware_env.positions import DRAW_MOVE, Positions, game_key, pick_move, random_bits
 from oware_env.rules import SEEDS, Rules, legal_moves
 from oware_env.state import State
 
@@ -127,12 +128,10 @@ def whole_number(name: str, value: Any) -> int:
 
 def play_random_plies(state: State, plies: int, key: np.uint64) -> State:
     """The state after up to ``plies`` uniformly random moves; fewer when the game ends."""
-    for _ in range(plies):
-        if state.is_over:
-            break
-        bits = np.uint64(random_bits(key, state.ply, DRAW_OPENING, 0))
-        moves = sum(1 << move for move in state.legal_moves)
-        state = state.play(int(pick_move(moves, bits)))
+    moves = np.full(plies, -1, np.int8)
+    play_randomly(state.board, state.ply, moves, key, state.rules.max_plies)
+    for move in moves[moves >= 0]:
+        state = state.play(int(move))
     return state
 
 

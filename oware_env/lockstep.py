@@ -45,16 +45,17 @@ def _advance(active, moves, max_plies, results):
 
 
 @kernel
-def play_randomly(board, ply, count, key, max_plies):
-    """Play up to ``count`` uniformly random moves in place; returns the new ply.
+def play_randomly(board, ply, moves, key, max_plies):
+    """Play uniformly random moves in place until ``moves`` int8[K] is full; returns the new ply.
 
     Stops early at the end of the game, if it comes. Drawn for DRAW_OPENING from (key, ply).
     """
-    for _ in range(count):
-        moves = status(board, ply, max_plies)
-        if moves >= 64:
+    for number in range(len(moves)):
+        legal = status(board, ply, max_plies)
+        if legal >= 64:
             break
-        play(board, pick_move(moves, random_bits(key, ply, DRAW_OPENING, 0)))
+        moves[number] = pick_move(legal, random_bits(key, ply, DRAW_OPENING, 0))
+        play(board, moves[number])
         ply += 1
     return ply
 
@@ -68,7 +69,7 @@ def open_randomly(boards, plies, south, keys, most, max_plies):
     for row in range(len(boards)):
         count = np.int64(mix(keys[row] ^ np.uint64(DRAW_OPENING)) % np.uint64(most + 1))
         board = boards[row].copy()
-        ply = play_randomly(board, plies[row], count, keys[row], max_plies)
+        ply = play_randomly(board, plies[row], np.empty(count, np.int8), keys[row], max_plies)
         if status(board, ply, max_plies) < 64:
             boards[row] = board
             south[row] ^= (ply - plies[row]) % 2 == 1

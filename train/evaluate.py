@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 import torch
 
-from agents.arena.match import play_match
+from agents.arena.match import pair_count, play_openings
+from agents.arena.openings import random_openings
 from agents.arena.tournament import TournamentResult, TournamentSettings, run_tournament
 from agents.neural.agent import neural_agent, newest_checkpoint
 from agents.neural.checkpoint import network_from
@@ -43,14 +44,11 @@ def evaluate_unit(unit: EvaluationUnit) -> Evaluated:
     network = network_from(load(unit.weights), config.network, "the evaluation")
     evaluator = NetworkEvaluator(network, config.rules, config.device)
     settings = config.evaluation
-    match = play_match(
-        neural_agent(evaluator, settings.simulations, "trained"),
-        unit.opponent,
-        games=settings.games_during,
-        seed=config.seed,
-        rules=config.rules,
-        opening_plies=settings.opening_plies,
+    openings = random_openings(
+        pair_count(settings.games_during), settings.opening_plies, config.seed, config.rules
     )
+    trained = neural_agent(evaluator, settings.simulations, "trained")
+    match = play_openings((trained, unit.opponent), openings, seed=config.seed, rules=config.rules)
     return Evaluated(unit.opponent, match.score, *match.interval, settings.games_during)
 
 

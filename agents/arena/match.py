@@ -13,12 +13,14 @@ from agents.arena.openings import Openings, random_openings
 from agents.arena.ratings import score_interval
 from agents.base import Agent
 from agents.roster import make
-from oware_env.batch import fill_statuses, first_illegal, play_rows, seat_scores
+from oware_env.batch import first_illegal
 from oware_env.errors import OwareError
-from oware_env.kernel import kernel
+from oware_env.lockstep import Lockstep
 from oware_env.positions import Positions, game_keys
 from oware_env.rules import MOVE_LIMIT, Rules
-from oware_env.state import IllegalMove, State
+from oware_env.state import IllegalMove
+
+OPENING_PLIES = 6  # random plies of the openings of a match, unless it says otherwise
 
 
 class Games(NamedTuple):
@@ -105,25 +107,28 @@ class MatchResult(NamedTuple):
 
 
 def play_match(
-    a: str | Agent,
-    b: str | Agent,
-    *,
-    games: int = 200,
-    seed: int = 0,
-    rules: Rules = Rules(),
-    opening_plies: int = 6,
+    a: str | Agent, b: str | Agent, *, games: int = 200, seed: int = 0, rules: Rules = Rules()
 ) -> MatchResult:
-    """Play ``games`` paired games (``games / 2`` openings) in this process, all in lock-step.
+    """Play ``games`` paired games (``games / 2`` openings of 6 random plies) in this process.
 
     A and B are specs or agents made under the same rules.
     """
-    first = make(a, rules) if isinstance(a, str) else a
-    second = make(b, rules) if isinstance(b, str) else b
+    openings = random_openings(pair_count(games), OPENING_PLIES, seed, rules)
+    return play_openings((a, b), openings, seed=seed, rules=rules)
+
+
+def play_openings(
+    pairing: tuple[str | Agent, str | Agent],
+    openings: Openings,
+    *,
+    seed: int = 0,
+    rules: Rules = Rules(),
+) -> MatchResult:
+    """Play every opening from both seats in this process, all games in lock-step."""
+    first, second = (make(one, rules) if isinstance(one, str) else one for one in pairing)
     names = first.name, second.name
-    pairs = pair_count(games)
-    openings = random_openings(pairs, opening_plies, seed, rules)
-    played = play_games((first, second), openings, _keys(seed, names, 0, pairs), rules)
-    return MatchResult(*names, played)
+    keys = _keys(seed, names, 0, len(openings.boards))
+    return MatchResult(*names, play_games((first, second), openings, keys, rules))
 
 
 def play_unit(unit: MatchUnit) -> Games:
@@ -155,28 +160,23 @@ def play_games(
     """
     count, ply = len(keys), openings.ply
     a_is_south = np.arange(count) % 2 == 0
-    boards, plies = np.repeat(openings.boards, 2, axis=0), np.full(count, ply, np.int32)
-    statuses = np.empty(count, np.int16)
-    fill_statuses(boards, plies, rules.max_plies, statuses)
-    active = (boards, plies, keys.copy(), statuses, np.arange(count))
-    results = (np.zeros((count, 2), np.int16), np.zeros(count, np.int32), np.zeros(count, np.int8))
+    start = Positions(np.repeat(openings.boards, 2, axis=0), np.full(count, ply, np.int32), keys)
+    games = Lockstep(start, np.full(count, ply % 2 == 0), rules)
     history = _longer(np.repeat(openings.moves, 2, axis=0))
-    running = count
-    while running:
+    while games.running:
         if ply == history.shape[1]:
             history = _longer(history)
-        a_moves = a_is_south[active[4][:running]] == (ply % 2 == 0)
-        moves = np.empty(running, np.int8)
-        for agent, rows in (
-            (agents[0], a_moves.nonzero()[0]),
-            (agents[1], (~a_moves).nonzero()[0]),
-        ):
-            if len(rows):
-                moves[rows] = _decide(agent, active, rows, rules)
-        running = _advance(active, moves, rules.max_plies, ply % 2 == 0, (*results, history))
+        a_moves = a_is_south[games.games] == games.south_to_move
+        moves = np.empty(games.running, np.int8)
+        for agent, is_to_move in zip(agents, (a_moves, ~a_moves), strict=True):
+            if is_to_move.any():
+                moves[is_to_move] = _decide(agent, games, is_to_move.nonzero()[0])
+        history[games.games, ply] = moves
+        games.play(moves)
         ply += 1
     numbers = np.arange(count, dtype=np.int32) // 2
-    return Games(numbers, a_is_south, *results, history[:, : results[1].max()])
+    played = history[:, : games.lengths.max()]
+    return Games(numbers, a_is_south, games.scores, games.lengths, games.reasons, played)
 
 
 def _longer(history: np.ndarray) -> np.ndarray:
@@ -185,19 +185,16 @@ def _longer(history: np.ndarray) -> np.ndarray:
     return np.concatenate([history, room], axis=1)
 
 
-def _decide(
-    agent: Agent, active: tuple[np.ndarray, ...], rows: np.ndarray, rules: Rules
-) -> np.ndarray:
-    """The agent's moves in some rows of the active games, checked."""
-    boards, plies, keys, statuses = (array[rows] for array in active[:4])
-    moves = np.asarray(agent.decide(Positions(boards, plies, keys)).moves)
+def _decide(agent: Agent, games: Lockstep, rows: np.ndarray) -> np.ndarray:
+    """The agent's moves in some rows of the running games, checked."""
+    positions = Positions(*(array[rows] for array in games.positions()))
+    moves = np.asarray(agent.decide(positions).moves)
     if moves.shape != rows.shape:
         raise OwareError(f"{agent.name} gave moves {moves.shape} for {len(rows)} positions")
-    row = first_illegal(statuses, moves)
+    row = first_illegal(games.statuses[rows], moves)
     if row >= 0:
-        ply = int(plies[row])
         try:
-            State.from_board(boards[row], ply % 2 == 0, rules, ply).play(int(moves[row]))
+            games.state(rows[row]).play(int(moves[row]))
         except IllegalMove as error:
             raise OwareError(f"agent {agent.name}: {error}") from None
     return moves
@@ -208,28 +205,3 @@ def _keys(seed: int, names: tuple[str, str], start: int, stop: int) -> np.ndarra
     digest = hashlib.sha256("\n".join([str(seed), *names]).encode()).digest()
     pairing = np.uint64(int.from_bytes(digest[:8], "little"))
     return game_keys(pairing, np.arange(2 * start, 2 * stop))
-
-
-@kernel
-def _advance(active, moves, max_plies, south_moved, results):
-    """Play a move in every active game and pack those still running in front: returns how many.
-
-    Games that ended are written to ``results``, every move to its history.
-    """
-    boards, plies, keys, statuses, games = active
-    scores, lengths, reasons, history = results
-    play_rows(boards, plies, moves, max_plies, statuses)
-    running = 0
-    for row in range(len(moves)):
-        game = games[row]
-        history[game, plies[row] - 1] = moves[row]
-        if statuses[row] >= 64:
-            reason = statuses[row] >> 6
-            scores[game, 0], scores[game, 1] = seat_scores(boards[row], reason, not south_moved)
-            lengths[game], reasons[game] = plies[row], reason
-        else:
-            boards[running] = boards[row]
-            plies[running], keys[running] = plies[row], keys[row]
-            statuses[running], games[running] = statuses[row], game
-            running += 1
-    return running

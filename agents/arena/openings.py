@@ -10,8 +10,9 @@ import numpy as np
 
 from oware_env.errors import OwareError
 from oware_env.kernel import kernel
-from oware_env.positions import DRAW_OPENING, game_key, pick_move, random_bits
-from oware_env.rules import Rules, initial_board, play, require_abapa, status
+from oware_env.lockstep import play_randomly
+from oware_env.positions import game_key
+from oware_env.rules import Rules, initial_board, require_abapa, status
 
 _TRIES = 100  # random games drawn for each opening asked for, before giving up
 
@@ -29,20 +30,11 @@ class Openings(NamedTuple):
 
 
 @kernel
-def _play_randomly(seed, first, start, max_plies, boards, moves, running):
+def _draw(seed, first, max_plies, boards, moves, running):
     """Play row k as random game number ``first + k`` until its opening is complete or it ends."""
     for row in range(len(boards)):
-        board = boards[row]
-        board[:] = start
-        key = game_key(seed, first + row)
-        faced = status(board, 0, max_plies)
-        for ply in range(moves.shape[1]):
-            if faced >= 64:
-                break
-            moves[row, ply] = pick_move(faced, random_bits(key, ply, DRAW_OPENING, 0))
-            play(board, moves[row, ply])
-            faced = status(board, ply + 1, max_plies)
-        running[row] = faced < 64
+        ply = play_randomly(boards[row], 0, moves[row], game_key(seed, first + row), max_plies)
+        running[row] = ply == moves.shape[1] and status(boards[row], ply, max_plies) < 64
 
 
 def random_openings(count: int, plies: int, seed: int = 0, rules: Rules = Rules()) -> Openings:
@@ -59,10 +51,10 @@ def random_openings(count: int, plies: int, seed: int = 0, rules: Rules = Rules(
     found = Openings(np.empty((0, 14), np.int8), np.empty((0, plies), np.int8))
     size = 2 * count + 64
     for first in range(0, _TRIES * size, size):
-        boards, moves = np.empty((size, 14), np.int8), np.empty((size, plies), np.int8)
+        boards, moves = np.tile(initial_board(), (size, 1)), np.empty((size, plies), np.int8)
         running = np.empty(size, np.bool_)
-        bits, start = np.uint64(int(seed) & (2**64 - 1)), initial_board()
-        _play_randomly(bits, first, start, rules.max_plies, boards, moves, running)
+        bits = np.uint64(int(seed) & (2**64 - 1))
+        _draw(bits, first, rules.max_plies, boards, moves, running)
         boards = np.concatenate([found.boards, boards[running]])
         moves = np.concatenate([found.moves, moves[running]])
         rows = np.sort(np.unique(boards, axis=0, return_index=True)[1])[:count]

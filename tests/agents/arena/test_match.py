@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import agents
-from agents.arena.match import MatchUnit, play_match, play_unit
+from agents.arena.match import MatchUnit, play_match, play_openings, play_unit
+from agents.arena.openings import random_openings
 from agents.arena.openings import random_openings
 from agents.workers import open_executor
 from oware_env import Rules, State
@@ -78,7 +79,7 @@ def test_each_move_is_chosen_by_the_agent_whose_turn_it_is():
 
 def test_agent_objects_play_both_seats():
     agent = First()
-    play_match(agent, First("other"), games=2, opening_plies=5)
+    play_openings((agent, First("other")), random_openings(1, 5))
     assert agent.seats == {0, 1}
 
 
@@ -129,7 +130,7 @@ def test_units_give_the_same_bytes_in_process_and_in_processes():
 
 
 def test_long_games_are_kept_whole():
-    result = play_match(First(), "random", games=2, rules=Rules(max_plies=3000), opening_plies=0)
+    result = play_openings((First(), "random"), random_openings(1, 0), rules=Rules(max_plies=3000))
     assert _replay(result.games.moves[0], Rules(max_plies=3000)).is_over
 
 
