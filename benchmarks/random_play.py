@@ -13,12 +13,13 @@ MOVES = 4_000_000
 
 
 @kernel
-def random_games(start, moves, seed, max_plies):
-    """Play games to their ends, one after the other, until ``moves`` are made; returns how many."""
+def random_games(start, least, seed, max_plies):
+    """Play games to their ends, one after the other, until ``least`` moves are made: how many."""
+    moves = np.empty(max_plies, np.int8)
     played, game = 0, 0
-    while played < moves:
+    while played < least:
         board = start.copy()
-        played += play_randomly(board, 0, max_plies, game_key(seed, game), max_plies)
+        played += play_randomly(board, 0, moves, game_key(seed, game), max_plies)
         game += 1
     return played
 
