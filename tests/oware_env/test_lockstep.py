@@ -8,7 +8,6 @@ from oware_env.positions import (
     DRAW_MOVE,
     DRAW_OPENING,
     Positions,
-    as_positions,
     game_keys,
     pick_move,
     random_bits,
@@ -197,10 +196,19 @@ def test_a_random_opening_is_one_line_of_play_from_where_the_game_stood():
         assert state.south_to_move == south[game]
 
 
-def test_random_play_stops_at_the_end_of_the_game():
-    board = initial_board()
-    ply = play_randomly(board, 0, 10_000, np.uint64(7), 400)
-    assert 0 < ply <= 400 and status(board, ply, 400) >= 64
-    assert play_randomly(board, ply, 5, np.uint64(7), 400) == ply
-    limited = as_positions(initial_board()[None], np.zeros(1), np.zeros(1))
-    assert play_randomly(limited.boards[0], 0, 50, np.uint64(7), 10) == 10
+def test_random_play_notes_its_moves_and_stops_at_the_end_of_the_game():
+    board, moves = initial_board(), np.full(1000, -1, np.int8)
+    ply = play_randomly(board, 0, moves, np.uint64(7), 400)
+    state = State.initial()
+    for move in moves[:ply].tolist():
+        state = state.play(move)
+    assert state.is_over and state.ply == ply
+    assert np.array_equal(state.board, board) and (moves[ply:] == -1).all()
+    assert play_randomly(board, ply, moves[:5], np.uint64(7), 400) == ply
+
+
+@pytest.mark.parametrize("limit", [10, 400])
+def test_random_play_stops_at_the_number_of_moves_or_at_the_limit(limit):
+    board, moves = initial_board(), np.full(12, -1, np.int8)
+    assert play_randomly(board, 0, moves, np.uint64(7), limit) == min(limit, 12)
+    assert (moves >= 0).sum() == min(limit, 12)

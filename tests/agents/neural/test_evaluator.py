@@ -1,0 +1,127 @@
+"""The folded evaluator says what the network says, on the CPU and on a GPU where there is one."""
+
+import numpy as np
+import pytest
+import torch
+
+from agents.neural.evaluator import NetworkEvaluator
+from agents.neural.network import PRESETS, Network, build_network
+from agents.search.mcts import Search
+from oware_env.encoding import network_input
+from oware_env.errors import OwareError
+from oware_env.positions import Positions
+from oware_env.rules import AWARI, Rules
+
+
+def randomised(preset: str, seed: int = 0) -> Network:
+    """A network whose every weight, norms and outer layers included, is drawn at random."""
+    network = build_network(preset, seed)
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, weights in network.named_parameters():
+            scale = weights.shape[-1] ** -0.5 if weights.ndim == 2 else 0.5
+            weights.copy_(torch.randn(weights.shape, generator=generator) * scale)
+            if name.endswith("norm.weight"):
+                weights.add_(1.0)
+    return network
+
+
+def own_answer(network: Network, positions: Positions, max_plies: int):
+    """Policy logits and P(win) - P(loss) by the network's own forward."""
+    inputs = network_input(positions.boards, positions.plies, max_plies)
+    with torch.inference_mode():
+        heads = network(torch.from_numpy(inputs))
+    chances = heads.result.softmax(dim=1).numpy()
+    return heads.policy.numpy(), chances[:, 0] - chances[:, 2]
+
+
+@pytest.mark.parametrize("max_plies", [400, 60])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_equals_the_networks_own_forward(preset, max_plies, positions):
+    rules = Rules(max_plies=max_plies)
+    asked = positions(200, seed=1, rules=rules)
+    network = randomised(preset)
+    logits, values = NetworkEvaluator(network, rules)(asked)
+    expected_logits, expected_values = own_answer(network, asked, max_plies)
+    assert (logits.dtype, values.dtype) == (np.float32, np.float32)
+    assert logits == pytest.approx(expected_logits, abs=1e-4)
+    assert values == pytest.approx(expected_values, abs=1e-5)
+    assert np.ptp(values) > 0.1 and np.ptp(logits, axis=0).min() > 0.1  # it is not all the same
+
+
+def test_the_plies_left_reach_the_network(positions):
+    rules = Rules(max_plies=60)
+    asked = positions(20, rules=rules)
+    evaluator = NetworkEvaluator(randomised("tiny"), rules)
+    early = asked._replace(plies=np.full(20, 3, np.int32))
+    late = asked._replace(plies=np.full(20, 59, np.int32))
+    assert not np.allclose(evaluator(early)[0], evaluator(late)[0], atol=1e-3)
+
+
+def test_later_training_of_the_network_does_not_reach_it(positions):
+    asked = positions(50)
+    network = randomised("tiny")
+    evaluator = NetworkEvaluator(network)
+    before = evaluator(asked)
+    with torch.no_grad():
+        for weights in network.parameters():
+            weights.add_(0.5)
+    after = evaluator(asked)
+    assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
+    changed = NetworkEvaluator(network)(asked)
+    assert not np.allclose(before[0], changed[0], atol=1e-2)
+
+
+def test_it_leaves_the_network_as_it_was_and_trainable(positions):
+    network = randomised("tiny")
+    weights = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+    NetworkEvaluator(network)(positions(5))
+    assert all(torch.equal(weights[name], now) for name, now in network.state_dict().items())
+    inputs = torch.from_numpy(network_input(*positions(5)[:2], 400))
+    network(inputs).policy.sum().backward()
+    assert all(w.grad is not None for w in network.policy.parameters())
+
+
+def test_a_batch_of_one_gives_one_row(positions):
+    evaluator = NetworkEvaluator(randomised("small"))
+    asked = positions(10)
+    logits, values = evaluator(asked)
+    for row in range(10):
+        one = Positions(*(array[row : row + 1] for array in asked))
+        alone = evaluator(one)
+        assert alone[0].shape == (1, 6) and alone[1].shape == (1,)
+        assert alone[0][0] == pytest.approx(logits[row], abs=1e-5)
+        assert alone[1][0] == pytest.approx(values[row], abs=1e-5)
+
+
+def test_equal_batches_give_equal_bytes(positions):
+    asked = positions(64)
+    first, second = (NetworkEvaluator(randomised("medium"))(asked) for _ in range(2))
+    assert all(a.tobytes() == b.tobytes() for a, b in zip(first, second, strict=True))
+
+
+def test_it_guides_a_search_and_a_nan_weight_is_noticed(positions):
+    asked = positions(16)
+    network = randomised("tiny")
+    result = Search(NetworkEvaluator(network), simulations=20).run(asked)
+    assert (result.visits.sum(axis=1) == 20).all()
+    with torch.no_grad():
+        network.norm.weight[0] = torch.nan
+    with pytest.raises(ValueError, match="the evaluator returned NaN for board"):
+        Search(NetworkEvaluator(network), simulations=20).run(asked)
+
+
+def test_other_rules_are_refused():
+    with pytest.raises(OwareError, match="abapa, not awari"):
+        NetworkEvaluator(build_network("tiny"), AWARI)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_gpu_says_what_the_cpu_says(preset, positions):
+    asked = positions(200)
+    network = randomised(preset)
+    logits, values = NetworkEvaluator(network, device="cuda")(asked)
+    expected_logits, expected_values = own_answer(network, asked, 400)
+    assert logits == pytest.approx(expected_logits, abs=1e-3)
+    assert values == pytest.approx(expected_values, abs=1e-3)

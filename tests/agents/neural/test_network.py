@@ -1,0 +1,91 @@
+"""The network: its sizes, its reproducible start, what its three heads say."""
+
+import pytest
+import torch
+
+from agents.neural.network import MARGIN_CLASSES, PRESETS, TABLE_ROWS, build_network
+from oware_env.encoding import NETWORK_SIZE, network_input
+from oware_env.errors import OwareError
+
+# preset: width, blocks, parameters
+SIZES = {
+    "tiny": (64, 2, 71_914),
+    "small": (128, 2, 176_490),
+    "medium": (128, 4, 242_794),
+    "large": (256, 6, 1_011_306),
+}
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_has_its_documented_size(preset):
+    width, depth, parameters = SIZES[preset]
+    network = build_network(preset)
+    assert (network.width, network.depth, len(network.blocks)) == (width, depth, depth)
+    assert sum(tensor.numel() for tensor in network.parameters()) == parameters
+    block = 2 * width**2 + 3 * width
+    heads = (6 + 3 + MARGIN_CLASSES) * (width + 1)
+    assert parameters == (TABLE_ROWS + 1 + 2) * width + depth * block + heads
+
+
+def test_there_are_four_presets():
+    assert set(PRESETS) == set(SIZES)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_heads_have_their_documented_shapes(preset, positions):
+    boards, plies, _ = positions(7)
+    heads = build_network(preset)(torch.from_numpy(network_input(boards, plies, 400)))
+    assert [tuple(head.shape) for head in heads] == [(7, 6), (7, 3), (7, MARGIN_CLASSES)]
+    assert all(head.dtype == torch.float32 and torch.isfinite(head).all() for head in heads)
+
+
+def test_equal_seeds_give_equal_weights_and_others_do_not():
+    first, again, other = (build_network("tiny", seed).state_dict() for seed in (5, 5, 6))
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    assert not torch.equal(first["table.weight"], other["table.weight"])
+
+
+def test_the_global_random_state_is_neither_read_nor_disturbed():
+    torch.manual_seed(1)
+    expected = torch.rand(3)
+    torch.manual_seed(1)
+    first = build_network("tiny", 5).state_dict()
+    assert torch.equal(torch.rand(3), expected)
+    torch.manual_seed(2)
+    again = build_network("tiny", 5).state_dict()
+    assert all(torch.equal(first[name], again[name]) for name in first)
+
+
+@pytest.mark.parametrize("preset", ["gigantic", "", "Tiny"])
+def test_an_unknown_preset_is_refused_with_the_choices(preset):
+    with pytest.raises(OwareError) as caught:
+        build_network(preset)
+    message = f"network must be one of tiny, small, medium, large, not {preset!r}"
+    assert str(caught.value) == message
+
+
+def test_blocks_start_as_the_identity():
+    network = build_network("small")
+    features = torch.randn(4, 128, generator=torch.Generator().manual_seed(0))
+    for block in network.blocks:
+        assert torch.equal(block(features), features)
+
+
+def test_every_entry_of_the_input_and_every_count_has_a_row_of_its_own():
+    network = build_network("tiny")
+    lowest = torch.zeros(1, NETWORK_SIZE, dtype=torch.uint8)
+    highest = torch.tensor([[48] * 14 + [64]], dtype=torch.uint8)
+    rows = (lowest + network.offsets).flatten().tolist()
+    ends = (highest + network.offsets).flatten().tolist()
+    assert rows[0] == 0 and ends[-1] == TABLE_ROWS - 1
+    assert [end + 1 for end in ends[:-1]] == rows[1:]
+    assert network(highest).policy.shape == (1, 6)
+
+
+def test_the_input_is_a_sum_of_rows():
+    network = build_network("tiny")
+    inputs = torch.tensor([[4] * 12 + [0, 0, 64]], dtype=torch.uint8)
+    rows = [49 * entry + count for entry, count in enumerate(inputs[0].tolist())]
+    summed = network.table.weight[rows].sum(dim=0) + network.bias
+    expected = torch.relu(network.norm(summed))
+    assert torch.allclose(network.features(inputs)[0], expected, atol=1e-5)
