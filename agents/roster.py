@@ -82,7 +82,7 @@ def _mcts(build: Build) -> Agent:
 
 
 def _neural(build: Build) -> Agent:
-    from agents.neural.agent import load_agent
+    from agents.trained import load_agent
 
     return load_agent(build.name, build.rules, device=build.device, sims=build.values["sims"])
 

@@ -67,26 +67,25 @@ def to_unit(bits):
     return float(bits >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
+# Every six-bit mask as its moves in order, and how many they are: picking one takes no loop.
+_MOVES_OF = np.array(
+    [([m for m in range(6) if mask >> m & 1] + [-1] * 6)[:6] for mask in range(64)], np.int8
+)
+_COUNT_OF = np.array([mask.bit_count() for mask in range(64)], np.int64)
+
+
 @kernel
 def count_moves(mask):
     """How many moves a six-bit mask holds."""
-    count = 0
-    for move in range(6):
-        count += mask >> move & 1
-    return count
+    return _COUNT_OF[mask]
 
 
 @kernel
 def pick_move(mask, bits):
     """The move of a non-empty six-bit mask that random ``bits`` point at, uniformly."""
     # The top 32 bits times the count, shifted down: no division, bias below 2^-29.
-    skip = (bits >> np.uint64(32)) * np.uint64(count_moves(mask)) >> np.uint64(32)
-    for move in range(6):
-        if mask >> move & 1:
-            if skip == 0:
-                return move
-            skip -= np.uint64(1)
-    return -1
+    place = (bits >> np.uint64(32)) * np.uint64(_COUNT_OF[mask]) >> np.uint64(32)
+    return np.int64(_MOVES_OF[mask, place])
 
 
 def as_positions(boards: np.ndarray, plies: np.ndarray, keys: np.ndarray) -> Positions:

@@ -128,6 +128,12 @@ def sow(board, move):
 
 
 @kernel
+def is_capturable(seeds):
+    """Whether an opponent's house with so many seeds falls to the last seed of a sow."""
+    return seeds == 2 or seeds == 3
+
+
+@kernel
 def chain_start(board, last):
     """First house of the chain captured by a last seed in house ``last``; ``last + 1`` if none.
 
@@ -135,7 +141,7 @@ def chain_start(board, last):
     hold 2 or 3. ``board`` is as it stands after sowing.
     """
     start = last + 1
-    while start > 6 and (board[start - 1] == 2 or board[start - 1] == 3):
+    while start > 6 and is_capturable(board[start - 1]):
         start -= 1
     return start
 
@@ -152,10 +158,10 @@ def is_grand_slam(board, start, last):
 @kernel
 def capture(board, last, slam=SLAM_VOID):
     """Take the chain that ends in house ``last`` into the mover's store; return its seeds."""
-    if last < 6:
+    if last < 6 or not is_capturable(board[last]):  # most moves: out before any loop
         return 0
     start = chain_start(board, last)
-    if start > last or (slam == SLAM_VOID and is_grand_slam(board, start, last)):
+    if slam == SLAM_VOID and is_grand_slam(board, start, last):
         return 0
     captured = 0
     for house in range(start, last + 1):

@@ -14,8 +14,13 @@ from pathlib import Path
 
 import torch
 
-from agents.neural.agent import newest_checkpoint
-from agents.neural.checkpoint import check_rules, read_state, read_tensors, write_checkpoint
+from agents.neural.checkpoint import (
+    check_rules,
+    newest_checkpoint,
+    read_state,
+    read_tensors,
+    write_checkpoint,
+)
 from agents.workers import open_executor
 from oware_env.errors import OwareError
 from oware_env.kernel import CACHE
@@ -25,7 +30,7 @@ from train.interrupt import Interrupt
 from train.learner import LOSSES, Learner
 from train.progress import Progress
 from train.replay import ReplayWindow
-from train.run import RunFolder, commit
+from train.run import RunFolder, commit, create_run
 from train.samples import Samples
 from train.selfplay import Played, SelfPlayUnit, play_unit
 from train.stream import UnitStream
@@ -177,6 +182,21 @@ def resume(config: Config, run: RunFolder, started: float) -> AlphaZero:
     return training
 
 
+def run_training(config: Config) -> Path:
+    """Train a new run from Python, until its budget is used up, and return its folder.
+
+    The folder is runs/NAME below the current one. Interrupting it (in a notebook: the stop button)
+    keeps what was learned so far.
+    """
+    compile_kernels(config)
+    run = create_run(config)
+    try:
+        AlphaZero(config, run, time.monotonic()).train()
+    finally:
+        run.close()
+    return run.path
+
+
 def unit_figures(
     training: AlphaZero, played: Played, learned: dict[str, float], seconds: float
 ) -> dict[str, float]:
@@ -223,7 +243,9 @@ def compile_kernels(config: Config) -> float:
     start = time.perf_counter()
     small = config.model_copy(
         update={
-            "selfplay": config.selfplay.model_copy(update={"games": 2, "simulations": 2}),
+            "selfplay": config.selfplay.model_copy(
+                update={"games": 2, "simulations": 2, "search_plies": 10}
+            ),
             "evaluation": config.evaluation.model_copy(
                 update={"games_during": 2, "simulations": 2}
             ),

@@ -77,12 +77,11 @@ def _flat(document: dict[str, object], prefix: str = "") -> dict[str, object]:
 
 def _train(config: Config, folder: Path | None, started: float) -> None:
     """Train a new run, or the run in ``folder`` from its newest checkpoint."""
-    from agents.neural.agent import check_device
     from train.alphazero import AlphaZero, compile_kernels, resume
     from train.evaluate import final_tournament
     from train.run import create_run, open_run
 
-    check_device(config.device)
+    _check(config)
     seconds = compile_kernels(config)
     started += seconds
     if seconds:
@@ -100,6 +99,9 @@ def _train(config: Config, folder: Path | None, started: float) -> None:
         f"learned from {training.games:,} games ({training.window.total:,} positions) "
         f"in {training.minutes:.1f} minutes and {training.learner.steps:,} steps"
     )
+    if not is_done and training.units == 0:
+        print("stopped before the first games were learned from: there is nothing to go on with")
+        raise KeyboardInterrupt
     if not is_done:
         print(f"stopped; go on with: oware-train --resume {run.path}")
         raise KeyboardInterrupt
@@ -109,6 +111,17 @@ def _train(config: Config, folder: Path | None, started: float) -> None:
         print(final_tournament(run.path, config))
         print(f"(played in {time.monotonic() - begun:.0f} s; the games are in {run.path}/results)")
     print(_what_next(run.path, config))
+
+
+def _check(config: Config) -> None:
+    """Refuse before training what would only come to light in the middle or at the end of it."""
+    from agents.neural.evaluator import check_device
+    from agents.roster import make
+
+    budget_text(config)
+    check_device(config.device)
+    for opponent in (*config.evaluation.during, *config.evaluation.at_end):
+        make(opponent, config.rules, config.device)
 
 
 def budget_text(config: Config) -> str:

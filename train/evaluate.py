@@ -8,9 +8,9 @@ import torch
 from agents.arena.match import pair_count, play_openings
 from agents.arena.openings import random_openings
 from agents.arena.tournament import TournamentResult, TournamentSettings, run_tournament
-from agents.neural.agent import neural_agent, newest_checkpoint
-from agents.neural.checkpoint import network_from
+from agents.neural.checkpoint import network_from, newest_checkpoint
 from agents.neural.evaluator import NetworkEvaluator
+from agents.trained import neural_agent
 from train.config import Config
 
 # Openings of the final table are drawn from another seed than those seen during the run.

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from agents.neural.network import Heads, build_network
+from oware_env.errors import OwareError
 from oware_env.rules import SEEDS
 from train.config import Config
 from train.replay import ReplayWindow
@@ -80,7 +81,7 @@ class Learner:
         return {name: float(value) / max(1, steps) for name, value in sums.items()}
 
     def step(self, batch: Samples, progress: float) -> dict[str, Tensor]:
-        """One optimiser step; the losses before it. Raises ValueError when they are not finite."""
+        """One optimiser step; the losses before it. Raises OwareError when they are not finite."""
         self.network.train()
         rate = self.rate(progress)
         for group in self.optimiser.param_groups:
@@ -98,7 +99,7 @@ class Learner:
         parameters = self.network.parameters()
         norm = nn.utils.clip_grad_norm_(parameters, self.config.learning.gradient_clip)
         if not torch.isfinite(norm):
-            raise ValueError(
+            raise OwareError(
                 f"training diverged at step {self.steps}: the gradient is {norm.item()}; "
                 "lower learning.learning_rate"
             )

@@ -9,23 +9,26 @@ results/       the final tournament
 """
 
 import json
+import math
 import os
 import platform
 import shutil
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from agents.neural.agent import CHECKPOINTS
-from agents.neural.checkpoint import STATE
+from agents.neural.checkpoint import CHECKPOINTS, STATE, newest_checkpoint, read_state
 from oware_env.errors import OwareError
 from train.config import Config
 
 RUNS = Path("runs")
 CONFIG = "config.toml"
 METRICS = "metrics.jsonl"
+EVENTS = "events"
 KEPT_CHECKPOINTS = 2
 PACKAGES = ("torch", "numpy", "numba", "gymnasium", "pettingzoo", "safetensors")
 
@@ -33,20 +36,24 @@ PACKAGES = ("torch", "numpy", "numba", "gymnasium", "pettingzoo", "safetensors")
 class RunFolder:
     """An open run folder. Made by :func:`create_run` or :func:`open_run`."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, purge_step: int | None = None) -> None:
+        """Open the logs; curves in the folder are hidden from ``purge_step`` on."""
         from torch.utils.tensorboard import SummaryWriter
 
         self.path = path
         self._metrics = (path / METRICS).open("a", encoding="utf-8")
-        self._events = SummaryWriter(str(path / "events"))
+        self._events = SummaryWriter(str(path / EVENTS), purge_step=purge_step)
 
     def log(self, step: int, figures: dict[str, Any]) -> None:
         """Append figures to metrics.jsonl and, the numbers among them, to TensorBoard."""
-        self._metrics.write(json.dumps({"step": step, "time": time.time(), **figures}) + "\n")
-        self._metrics.flush()
-        for name, value in figures.items():
-            if isinstance(value, int | float):
-                self._events.add_scalar(name, value, step)
+        line = json.dumps({"step": step, "time": time.time(), **figures})
+        with _says_what_failed(self.path / METRICS):
+            self._metrics.write(line + "\n")
+            self._metrics.flush()
+        with _says_what_failed(self.path / EVENTS):
+            for name, value in figures.items():
+                if isinstance(value, int | float):
+                    self._events.add_scalar(name, value, step)
 
     def checkpoint_folder(self, step: int) -> Path:
         """Where the checkpoint of an optimiser step goes."""
@@ -60,9 +67,19 @@ class RunFolder:
             shutil.rmtree(old, ignore_errors=True)
 
     def close(self) -> None:
-        """Close the log files."""
-        self._metrics.close()
-        self._events.close()
+        """Close the log files. What could not be written has been reported by :meth:`log`."""
+        for file in (self._metrics, self._events):
+            with suppress(OSError):
+                file.close()
+
+
+@contextmanager
+def _says_what_failed(path: Path) -> Iterator[None]:
+    """Turn the system's refusal to write into one line that names ``path``."""
+    try:
+        yield
+    except OSError as error:
+        raise OwareError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
 def create_run(config: Config) -> RunFolder:
@@ -76,16 +93,37 @@ def create_run(config: Config) -> RunFolder:
             continue
         except OSError as error:
             raise OwareError(f"the run folder {path} cannot be made: {error.strerror}") from None
-    (path / CONFIG).write_text(config_text(config), encoding="utf-8")
-    (path / "run.json").write_text(json.dumps(provenance(config.seed), indent=2), encoding="utf-8")
+    documents = {
+        CONFIG: config_text(config),
+        "run.json": json.dumps(provenance(config.seed), indent=2),
+    }
+    for name, text in documents.items():
+        with _says_what_failed(path / name):
+            (path / name).write_text(text, encoding="utf-8")
     return RunFolder(path)
 
 
 def open_run(path: Path) -> RunFolder:
-    """The folder of a run that goes on; raises OwareError when it is none."""
+    """The folder of a run that goes on from its newest checkpoint; OwareError when it is none.
+
+    What was logged after the checkpoint is dropped: it will be played and logged again.
+    """
     if not (path / CONFIG).is_file():
         raise OwareError(f"{path} is not the folder of a run: it holds no {CONFIG}")
-    return RunFolder(path)
+    step = read_state(newest_checkpoint(path))["steps"]
+    if (path / METRICS).exists():
+        _forget_after(path / METRICS, step)
+    return RunFolder(path, step + 1)
+
+
+def _forget_after(metrics: Path, step: int) -> None:
+    """Cut off the lines beyond ``step``, and a last one that was torn."""
+    size = 0
+    for line in metrics.read_bytes().splitlines(keepends=True):
+        if not line.endswith(b"\n") or json.loads(line)["step"] > step:
+            break
+        size += len(line)
+    os.truncate(metrics, size)
 
 
 def provenance(seed: int) -> dict[str, Any]:
@@ -123,5 +161,9 @@ def config_text(config: Config) -> str:
 
 
 def _lines(values: dict[str, Any]) -> list[str]:
-    # JSON's numbers, strings, booleans and flat lists are TOML's as well.
-    return [f"{name} = {json.dumps(value)}" for name, value in values.items() if value is not None]
+    return [f"{name} = {_toml(value)}" for name, value in values.items() if value is not None]
+
+
+def _toml(value: Any) -> str:
+    # JSON's numbers, strings, booleans and flat lists are TOML's as well; only infinity is not.
+    return "inf" if value == math.inf else json.dumps(value, ensure_ascii=False)

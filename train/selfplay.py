@@ -6,10 +6,11 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from agents.neural.agent import PolicyAgent
 from agents.neural.checkpoint import network_from
 from agents.neural.evaluator import NetworkEvaluator
-from agents.search.mcts import Search, SearchResult, draw_moves
+from agents.policy import draw_moves
+from agents.search.mcts import Search, SearchResult
+from agents.trained import PolicyAgent
 from oware_env.encoding import network_input
 from oware_env.lockstep import Lockstep, open_randomly
 from oware_env.positions import Positions, game_keys

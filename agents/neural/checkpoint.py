@@ -23,6 +23,7 @@ from oware_env.rules import Rules, describe_rules
 
 FORMAT = 1
 STATE = "state.json"
+CHECKPOINTS = "checkpoints"  # folder of a run that holds them
 
 
 def write_checkpoint(
@@ -85,6 +86,18 @@ def _flush_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def newest_checkpoint(path: Path) -> Path:
+    """``path`` when it is a checkpoint folder, else the newest checkpoint of a run folder."""
+    if (path / STATE).is_file():
+        return path
+    if not path.is_dir():
+        raise OwareError(f"there is no run or checkpoint folder {path}")
+    found = [folder for folder in (path / CHECKPOINTS).glob("step-*") if (folder / STATE).is_file()]
+    if not found:
+        raise OwareError(f"{path} holds no checkpoint: it is not the folder of a run")
+    return max(found, key=lambda folder: folder.name)
 
 
 def read_state(folder: Path) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from torch.nn import functional
 
 from agents.neural.network import Block, Network
 from oware_env.encoding import network_input
+from oware_env.errors import OwareError
 from oware_env.positions import Positions
 from oware_env.rules import Rules, require_abapa
 
@@ -24,7 +25,7 @@ class NetworkEvaluator:
         self.device = torch.device(device)
         with torch.inference_mode():
             self._offsets = network.offsets.to(self.device)
-            self._table = network.table.weight.detach().to(self.device, copy=True)
+            self._table = network.table().detach().to(self.device, copy=True)
             self._bias = network.bias.detach().to(self.device, copy=True)
             blocks = [block for block in network.blocks if isinstance(block, Block)]
             self._blocks = [self._fold(block) for block in blocks]
@@ -61,3 +62,19 @@ class NetworkEvaluator:
             features = torch.addmm(features, hidden, outer)
         features = functional.layer_norm(features, shape, self._norm, self._norm_bias).relu_()
         return torch.addmm(self._head_bias, features, self._head)
+
+
+def use_one_thread() -> None:
+    """Tell torch to use one thread: the project runs one process a core, and two torch threads
+    on two busy cores are several times slower than one.
+    """
+    torch.set_num_threads(1)
+
+
+def check_device(device: str) -> None:
+    """Raise OwareError when torch does not know the device or it is not there."""
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise OwareError(f"device {device!r} cannot be used: {reason}") from None

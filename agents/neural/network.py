@@ -1,8 +1,10 @@
-"""The network: a residual MLP over summed embeddings, with policy, result and margin heads.
+"""The network: a residual MLP over summed table rows, with policy, result and margin heads.
 
 Input is uint8[B, 15] (encoding.network_input): 14 board entries and the plies left. Each entry's
-count picks one row of a table and the rows are summed, which is a one-hot first layer at the
-price of 15 look-ups. Blocks are pre-norm: x + W2 relu(W1 norm(x)).
+count picks one row of a table and the rows are summed: a first layer at the price of 15
+look-ups. The rows are not free but made of a few features of a count (:func:`count_features`),
+so that a count seen rarely still means something and a pair of stores cannot name one game and
+its result. Blocks are pre-norm: x + W2 relu(W1 norm(x)).
 """
 
 from typing import NamedTuple
@@ -11,12 +13,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from oware_env.encoding import NETWORK_SIZE, PLIES_LEFT_CLIP
+from oware_env.encoding import HOUSE_CLASSES, NETWORK_SIZE, PLIES_LEFT_CLIP
 from oware_env.errors import OwareError
 from oware_env.rules import SEEDS
 
 COUNT_ROWS = SEEDS + 1
 TABLE_ROWS = 14 * COUNT_ROWS + PLIES_LEFT_CLIP + 1
+STORE_STEPS = (12, 18, 20, 22, 23, 24)  # finer towards the 25 that win
+PLIES_LEFT_STEPS = (0, 1, 2, 3, 4, 6, 8, 16, 32)
 MARGIN_CLASSES = 2 * SEEDS + 1  # -48 .. 48
 PRESETS = {"tiny": (64, 2), "small": (128, 2), "medium": (128, 4), "large": (256, 6)}
 
@@ -27,6 +31,24 @@ class Heads(NamedTuple):
     policy: Tensor  # float32[B, 6], logits, illegal moves not masked
     result: Tensor  # float32[B, 3], logits of win, draw, loss
     margin: Tensor  # float32[B, 97], logits of the full margin -48 .. 48
+
+
+def count_features() -> Tensor:
+    """What the first layer knows of each count: float32[751, 192], one block a board entry.
+
+    A house is a one-hot of 0 .. 11 and "12 or more", and the excess over 12; a store is its
+    count and whether it has reached each of STORE_STEPS; plies left likewise, from 64 down.
+    """
+    counts = torch.arange(COUNT_ROWS)
+    house = torch.zeros(COUNT_ROWS, HOUSE_CLASSES + 1)
+    house[counts, counts.clamp(max=HOUSE_CLASSES - 1)] = 1.0
+    house[:, HOUSE_CLASSES] = (counts - HOUSE_CLASSES + 1).clamp(min=0) / 12
+    steps = [counts >= step for step in STORE_STEPS]
+    store = torch.stack([counts / 12, *steps], dim=1)
+    left = torch.arange(PLIES_LEFT_CLIP + 1)
+    near = [left <= step for step in PLIES_LEFT_STEPS]
+    plies = torch.stack([1 - left / PLIES_LEFT_CLIP, *near], dim=1)
+    return torch.block_diag(*[house] * 12, store, store, plies)
 
 
 class Block(nn.Module):
@@ -48,12 +70,14 @@ class Network(nn.Module):
     """The residual MLP of ``width`` and ``depth`` blocks."""
 
     offsets: Tensor
+    count_features: Tensor
 
     def __init__(self, width: int, depth: int) -> None:
         super().__init__()
         self.width, self.depth = width, depth
-        self.table = nn.EmbeddingBag(TABLE_ROWS, width, mode="sum")
-        nn.init.normal_(self.table.weight, std=NETWORK_SIZE**-0.5)
+        self.register_buffer("count_features", count_features(), persistent=False)
+        self.first = nn.Parameter(torch.empty(self.count_features.shape[1], width))
+        nn.init.normal_(self.first, std=NETWORK_SIZE**-0.5)  # about one feature an entry is on
         self.bias = nn.Parameter(torch.zeros(width))
         self.blocks = nn.ModuleList(Block(width) for _ in range(depth))
         self.norm = nn.LayerNorm(width)
@@ -62,9 +86,14 @@ class Network(nn.Module):
         self.margin = nn.Linear(width, MARGIN_CLASSES)
         self.register_buffer("offsets", torch.arange(NETWORK_SIZE) * COUNT_ROWS, persistent=False)
 
+    def table(self) -> Tensor:
+        """The rows that inputs pick, float32[751, width]; entry e's count c is row 49 e + c."""
+        return self.count_features @ self.first
+
     def features(self, inputs: Tensor) -> Tensor:
         """What the heads read: uint8[B, 15] to float32[B, width]."""
-        features = self.table(inputs.to(torch.int64) + self.offsets) + self.bias
+        rows = inputs.to(torch.int64) + self.offsets
+        features = functional.embedding_bag(rows, self.table(), mode="sum") + self.bias
         for block in self.blocks:
             features = block(features)
         return functional.relu(self.norm(features))

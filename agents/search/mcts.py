@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from agents.base import Evaluator
+from agents.policy import draw_moves
 from agents.search.tree import (
     Leaves,
     Tree,
@@ -23,8 +24,7 @@ from agents.search.tree import (
     select,
 )
 from oware_env.errors import OwareError
-from oware_env.kernel import kernel
-from oware_env.positions import DRAW_TEMPERATURE, Decisions, Positions, random_bits, to_unit
+from oware_env.positions import Decisions, Positions
 from oware_env.rules import Rules, require_abapa
 
 EXPLORATION = 1.25  # the constant of PUCT, as in AlphaZero's supplement
@@ -36,32 +36,6 @@ class SearchResult(NamedTuple):
     visits: np.ndarray  # int32[B, 6], sums to the simulations
     values: np.ndarray  # float32[B], mean value of the root for the mover
     priors: np.ndarray  # float32[B, 6], the evaluator's policy at the root, noise included
-
-
-@kernel
-def draw_moves(visits, keys, plies, exponents):
-    """A move a row, int8[B], drawn with chances proportional to visits ** exponents[row].
-
-    ``visits`` are counts int32[B, 6], or any weights of at least 0.
-    """
-    moves = np.empty(len(visits), np.int8)
-    weights = np.empty(6, np.float64)
-    for row in range(len(visits)):
-        most = visits[row].max()
-        total = 0.0
-        for move in range(6):
-            weights[move] = (
-                (visits[row, move] / most) ** exponents[row] if visits[row, move] else 0.0
-            )
-            total += weights[move]
-        rest = total * to_unit(random_bits(keys[row], plies[row], DRAW_TEMPERATURE, 0))
-        for move in range(6):
-            if weights[move] > 0.0:
-                moves[row] = move
-                rest -= weights[move]
-                if rest < 0.0:
-                    break
-    return moves
 
 
 class Search:

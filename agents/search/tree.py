@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from agents.policy import masked_softmax
 from oware_env.kernel import kernel
 from oware_env.positions import DRAW_NOISE, random_bits, to_unit
 from oware_env.rules import play, settle, status
@@ -204,31 +205,6 @@ def select(tree, games, simulations, exploration, max_plies, leaves):
             break
         tree.simulations[game] = done
     return count
-
-
-@kernel
-def masked_softmax(logits, legal, out):
-    """Softmax over the legal moves of six logits into ``out``, illegal ones 0; False on a NaN.
-
-    Infinite logits count as very large ones; when all legal ones are minus infinity the moves
-    are equal.
-    """
-    largest = np.float32(-np.inf)
-    for move in range(6):
-        if np.isnan(logits[move]):
-            return False
-        if legal >> move & 1:
-            largest = max(largest, min(logits[move], np.float32(1e30)))
-    total = np.float32(0.0)
-    for move in range(6):
-        out[move] = 0.0
-        if legal >> move & 1:
-            logit = min(logits[move], np.float32(1e30))
-            out[move] = np.exp(logit - largest) if largest > -np.inf else np.float32(1.0)
-            total += out[move]
-    for move in range(6):
-        out[move] /= total
-    return True
 
 
 @kernel

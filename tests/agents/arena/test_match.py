@@ -6,7 +6,6 @@ import pytest
 import agents
 from agents.arena.match import MatchUnit, play_match, play_openings, play_unit
 from agents.arena.openings import random_openings
-from agents.arena.openings import random_openings
 from agents.workers import open_executor
 from oware_env import Rules, State
 from oware_env.errors import OwareError

@@ -3,16 +3,23 @@
 import pytest
 import torch
 
-from agents.neural.network import MARGIN_CLASSES, PRESETS, TABLE_ROWS, build_network
+from agents.neural.network import (
+    MARGIN_CLASSES,
+    PRESETS,
+    TABLE_ROWS,
+    build_network,
+    count_features,
+)
 from oware_env.encoding import NETWORK_SIZE, network_input
 from oware_env.errors import OwareError
 
+FEATURES = 12 * 14 + 2 * 7 + 10  # of a count: houses, stores, plies left
 # preset: width, blocks, parameters
 SIZES = {
-    "tiny": (64, 2, 71_914),
-    "small": (128, 2, 176_490),
-    "medium": (128, 4, 242_794),
-    "large": (256, 6, 1_011_306),
+    "tiny": (64, 2, 36_138),
+    "small": (128, 2, 104_938),
+    "medium": (128, 4, 171_242),
+    "large": (256, 6, 868_202),
 }
 
 
@@ -24,7 +31,7 @@ def test_a_preset_has_its_documented_size(preset):
     assert sum(tensor.numel() for tensor in network.parameters()) == parameters
     block = 2 * width**2 + 3 * width
     heads = (6 + 3 + MARGIN_CLASSES) * (width + 1)
-    assert parameters == (TABLE_ROWS + 1 + 2) * width + depth * block + heads
+    assert parameters == (FEATURES + 1 + 2) * width + depth * block + heads
 
 
 def test_there_are_four_presets():
@@ -42,7 +49,7 @@ def test_heads_have_their_documented_shapes(preset, positions):
 def test_equal_seeds_give_equal_weights_and_others_do_not():
     first, again, other = (build_network("tiny", seed).state_dict() for seed in (5, 5, 6))
     assert all(torch.equal(first[name], again[name]) for name in first)
-    assert not torch.equal(first["table.weight"], other["table.weight"])
+    assert not torch.equal(first["first"], other["first"])
 
 
 def test_the_global_random_state_is_neither_read_nor_disturbed():
@@ -78,14 +85,36 @@ def test_every_entry_of_the_input_and_every_count_has_a_row_of_its_own():
     rows = (lowest + network.offsets).flatten().tolist()
     ends = (highest + network.offsets).flatten().tolist()
     assert rows[0] == 0 and ends[-1] == TABLE_ROWS - 1
+    assert network.table().shape == (TABLE_ROWS, 64)
     assert [end + 1 for end in ends[:-1]] == rows[1:]
     assert network(highest).policy.shape == (1, 6)
+
+
+def test_counts_are_known_by_their_features():
+    known = count_features()
+    assert known.shape == (TABLE_ROWS, FEATURES)
+    house = known[49 * 3 : 49 * 4, 14 * 3 : 14 * 4]  # the fourth house's own block
+    assert house[5].nonzero().flatten().tolist() == [5]
+    assert house[12].nonzero().flatten().tolist() == [12]
+    assert house[18].nonzero().flatten().tolist() == [12, 13] and house[18, 13] == 0.5
+    store = known[49 * 12 : 49 * 13, 168:175]
+    assert store[24].tolist() == [2, 1, 1, 1, 1, 1, 1] and store[19].tolist()[1:] == [
+        1,
+        1,
+        0,
+        0,
+        0,
+        0,
+    ]
+    plies = known[49 * 14 :, 182:]
+    assert plies[64].tolist() == [0] * 10 and plies[0].tolist() == [1] * 10
+    assert len(known.unique(dim=0)) == TABLE_ROWS - 2  # "64 left" and two empty stores are 0
 
 
 def test_the_input_is_a_sum_of_rows():
     network = build_network("tiny")
     inputs = torch.tensor([[4] * 12 + [0, 0, 64]], dtype=torch.uint8)
     rows = [49 * entry + count for entry, count in enumerate(inputs[0].tolist())]
-    summed = network.table.weight[rows].sum(dim=0) + network.bias
+    summed = network.table()[rows].sum(dim=0) + network.bias
     expected = torch.relu(network.norm(summed))
     assert torch.allclose(network.features(inputs)[0], expected, atol=1e-5)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.search.mcts import Mcts, Search, draw_moves
+from agents.policy import draw_moves
+from agents.search.mcts import Mcts, Search
 from agents.search.rollout import RolloutEvaluator
 from oware_env.errors import OwareError
 from oware_env.kernel import kernel

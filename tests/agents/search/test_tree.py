@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents.policy import masked_softmax
 from agents.search.mcts import Search
 from agents.search.tree import (
     BOARD,
@@ -16,7 +17,6 @@ from agents.search.tree import (
     STATUS,
     TOTAL,
     VISITS,
-    masked_softmax,
 )
 from oware_env.positions import Positions, as_positions, game_keys
 from oware_env.rules import MAJORITY, Rules, legal_moves, play, settle, status

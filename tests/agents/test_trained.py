@@ -5,17 +5,11 @@ import pytest
 import torch
 
 import agents
-from agents.neural.agent import (
-    PolicyAgent,
-    check_device,
-    load_agent,
-    neural_agent,
-    newest_checkpoint,
-)
-from agents.neural.checkpoint import write_checkpoint
-from agents.neural.evaluator import NetworkEvaluator
+from agents.neural.checkpoint import newest_checkpoint, write_checkpoint
+from agents.neural.evaluator import NetworkEvaluator, check_device
 from agents.neural.network import build_network
 from agents.search.mcts import Mcts, Search
+from agents.trained import PolicyAgent, load_agent, neural_agent
 from oware_env.errors import OwareError
 from oware_env.positions import Positions, game_keys
 from oware_env.rules import Rules, status

@@ -1,0 +1,58 @@
+"""Trained agents: the raw policy of a network, or a search guided by it.
+
+The one place where network and search meet; both know only the Evaluator protocol.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from agents.base import Agent, Evaluator
+from agents.neural.checkpoint import load_network, newest_checkpoint
+from agents.neural.evaluator import NetworkEvaluator, check_device, use_one_thread
+from agents.policy import likeliest_moves, masked_policies
+from agents.search.mcts import Mcts, Search
+from oware_env.positions import Decisions, Positions
+from oware_env.rules import Rules
+
+
+class PolicyAgent:
+    """Plays the likeliest move of a network, without search."""
+
+    def __init__(self, evaluator: Evaluator, name: str) -> None:
+        self.evaluator = evaluator
+        self.name = name
+
+    def decide(self, positions: Positions) -> Decisions:
+        """Moves, the network's policy over the legal moves, and its values."""
+        logits, values = self.evaluator(positions)
+        policies = np.empty((len(values), 6), np.float32)
+        row = masked_policies(positions.boards, logits, policies)
+        if row < 0 and np.isnan(values).any():
+            row = int(np.isnan(values).argmax())
+        if row >= 0:
+            raise ValueError(
+                f"the network returned NaN for board {positions.boards[row].tolist()} at ply "
+                f"{positions.plies[row]}: logits {logits[row].tolist()}, value {values[row]}"
+            )
+        moves = np.empty(len(values), np.int8)
+        likeliest_moves(policies, positions.plies, positions.keys, moves)
+        return Decisions(moves, policies, values)
+
+
+def neural_agent(evaluator: NetworkEvaluator, sims: int | None, name: str) -> Agent:
+    """The agent of an evaluator: ``sims`` simulations a move, or the policy alone for None."""
+    if sims is None:
+        return PolicyAgent(evaluator, name)
+    return Mcts(Search(evaluator, evaluator.rules, simulations=sims), name)
+
+
+def load_agent(
+    path: str | Path, rules: Rules = Rules(), *, device: str = "cpu", sims: int | None = None
+) -> Agent:
+    """The agent of a run or checkpoint folder. Raises OwareError in one line."""
+    check_device(device)
+    use_one_thread()
+    folder = newest_checkpoint(Path(path))
+    evaluator = NetworkEvaluator(load_network(folder, rules), rules, device)
+    return neural_agent(evaluator, sims, str(path) if sims is None else f"{path}:sims={sims}")
