@@ -9,6 +9,7 @@ import torch
 from agents.neural.checkpoint import network_from
 from agents.neural.evaluator import NetworkEvaluator
 from agents.policy import draw_moves
+from agents.search.cache import CachedEvaluator
 from agents.search.mcts import Search, SearchResult
 from agents.trained import PolicyAgent
 from oware_env.encoding import network_input
@@ -36,16 +37,15 @@ class Played(NamedTuple):
 
 
 class _Clocked:
-    """An evaluator that notes the time spent in it and the positions it judged."""
+    """An evaluator that notes the time spent in it."""
 
     def __init__(self, evaluator: NetworkEvaluator) -> None:
-        self.evaluator, self.seconds, self.count = evaluator, 0.0, 0
+        self.evaluator, self.seconds = evaluator, 0.0
 
     def __call__(self, positions: Positions) -> tuple[np.ndarray, np.ndarray]:
         start = time.perf_counter()
         answer = self.evaluator(positions)
         self.seconds += time.perf_counter() - start
-        self.count += len(positions.plies)
         return answer
 
 
@@ -85,7 +85,8 @@ def play_unit(unit: SelfPlayUnit) -> Played:
     start = time.perf_counter()
     config = unit.config
     network = network_from(load(unit.weights), config.network, f"unit {unit.number}")
-    evaluator = _Clocked(NetworkEvaluator(network, config.rules, config.device))
+    clocked = _Clocked(NetworkEvaluator(network, config.rules, config.device))
+    evaluator = CachedEvaluator(clocked, config.rules)
     search = Search(
         evaluator,
         config.rules,
@@ -107,9 +108,10 @@ def play_unit(unit: SelfPlayUnit) -> Played:
     figures = _figures(ends, diary) | {
         "positions": float(len(samples)),
         "simulations": float(diary.searched * config.selfplay.simulations),
-        "evaluations": float(evaluator.count),
+        "evaluations": float(evaluator.judged),
+        "cache_hits": 1.0 - evaluator.judged / evaluator.asked,
         "seconds": time.perf_counter() - start,
-        "network_seconds": evaluator.seconds,
+        "network_seconds": clocked.seconds,
     }
     return Played(samples, ends, figures)
 

@@ -1,0 +1,114 @@
+"""An evaluator that remembers: equal positions of a batch of games are judged once.
+
+Most leaves of a search were leaves of the search one move earlier, or stand in another game. The
+memory is direct-mapped: a new position takes the place of whatever has its slot. Law 4 of the
+design wants it to live and die with one unit of work.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from agents.base import Evaluator
+from oware_env.encoding import PLIES_LEFT_CLIP
+from oware_env.kernel import kernel
+from oware_env.positions import Positions, mix
+from oware_env.rules import Rules, pack, require_abapa
+
+
+class Memory(NamedTuple):
+    """S slots of judged positions; a slot is empty while its mover's side is 0."""
+
+    movers: np.ndarray  # int64[S], rules.pack of the board
+    opponents: np.ndarray  # int64[S]
+    plies_left: np.ndarray  # uint8[S], clipped as in the network's input
+    logits: np.ndarray  # float32[S, 6]
+    values: np.ndarray  # float32[S]
+
+
+@kernel
+def _identity(board, ply, max_plies):
+    """(mover's side, opponent's side, plies left) of a position: all that a network sees."""
+    mover, opponent = pack(board)
+    return mover, opponent, max(0, min(PLIES_LEFT_CLIP, max_plies - ply))
+
+
+@kernel
+def _slot(memory, mover, opponent, left):
+    digest = mix(np.uint64(mover) ^ mix(np.uint64(opponent) + (np.uint64(left) << np.uint64(57))))
+    return np.int64(digest % np.uint64(len(memory.movers)))
+
+
+@kernel
+def recall(memory, boards, plies, max_plies, found):
+    """Copy what is known to ``found`` (logits, values); the rows that are not known, int64."""
+    logits, values = found
+    unknown = np.empty(len(plies), np.int64)
+    count = 0
+    for row in range(len(plies)):
+        mover, opponent, left = _identity(boards[row], plies[row], max_plies)
+        slot = _slot(memory, mover, opponent, left)
+        if (
+            memory.movers[slot] == mover
+            and memory.opponents[slot] == opponent
+            and memory.plies_left[slot] == left
+        ):
+            for move in range(6):
+                logits[row, move] = memory.logits[slot, move]
+            values[row] = memory.values[slot]
+        else:
+            unknown[count] = row
+            count += 1
+    return unknown[:count]
+
+
+@kernel
+def remember(memory, positions, max_plies, found, unknown, judged):
+    """Put what was judged of the ``unknown`` rows into ``found`` and the memory."""
+    boards, plies, _ = positions
+    logits, values = found
+    judged_logits, judged_values = judged
+    for number in range(len(unknown)):
+        row = unknown[number]
+        mover, opponent, left = _identity(boards[row], plies[row], max_plies)
+        slot = _slot(memory, mover, opponent, left)
+        memory.movers[slot], memory.opponents[slot] = mover, opponent
+        memory.plies_left[slot] = left
+        for move in range(6):
+            logits[row, move] = judged_logits[number, move]
+            memory.logits[slot, move] = judged_logits[number, move]
+        values[row] = judged_values[number]
+        memory.values[slot] = judged_values[number]
+
+
+class CachedEvaluator:
+    """Asks ``evaluator`` only for positions that are not in its memory of ``slots`` positions.
+
+    ``asked`` and ``judged`` count the positions that came in and those passed on.
+    """
+
+    def __init__(self, evaluator: Evaluator, rules: Rules = Rules(), slots: int = 1 << 17) -> None:
+        self.evaluator = evaluator
+        self.rules = require_abapa(rules)
+        self.asked = self.judged = 0
+        self._memory = Memory(
+            np.zeros(slots, np.int64),
+            np.zeros(slots, np.int64),
+            np.zeros(slots, np.uint8),
+            np.zeros((slots, 6), np.float32),
+            np.zeros(slots, np.float32),
+        )
+
+    def __call__(self, positions: Positions) -> tuple[np.ndarray, np.ndarray]:
+        """(logits float32[B, 6], values float32[B]) as the evaluator gave them, now or before."""
+        boards, plies, keys = positions
+        found = np.empty((len(plies), 6), np.float32), np.empty(len(plies), np.float32)
+        unknown = recall(self._memory, boards, plies, self.rules.max_plies, found)
+        self.asked += len(plies)
+        self.judged += len(unknown)
+        if len(unknown):
+            asked = Positions(boards[unknown], plies[unknown], keys[unknown])
+            logits, values = self.evaluator(asked)
+            judged = np.ascontiguousarray(logits), np.ascontiguousarray(values)
+            remember(self._memory, positions, self.rules.max_plies, found, unknown, judged)
+        return found
