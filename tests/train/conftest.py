@@ -1,0 +1,78 @@
+"""Shared by the training tests: a tiny configuration and one finished run of it."""
+
+from collections.abc import Callable, Mapping
+from contextlib import chdir
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from agents.settings import read_settings, run_command
+from train.command import train
+from train.config import Config
+
+# Six units of eight short games, the last plies of each by the raw policy.
+TINY = {
+    "network": "tiny",
+    "workers": 0,
+    "max_plies": 40,
+    "budget.games": 48,
+    "selfplay.games": 8,
+    "selfplay.simulations": 3,
+    "selfplay.lag": 3,
+    "selfplay.search_plies": 30,
+    "selfplay.temperature_plies": 10,
+    "learning.batch": 64,
+    "replay.least": 500,
+    "evaluation.during": ("random",),
+    "evaluation.at_end": (),
+    "evaluation.times": 2,
+    "evaluation.games_during": 4,
+    "evaluation.games_at_end": 4,
+    "evaluation.simulations": 2,
+}
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Callable[..., Config]:
+    """A function (differences by dotted key) -> the tiny configuration with them."""
+
+    def build(differences: Mapping[str, Any] = MappingProxyType({})) -> Config:
+        values = {**TINY, **differences}
+        if any(key.startswith("budget.") for key in differences):
+            values = {k: v for k, v in values.items() if k != "budget.games" or k in differences}
+        return read_settings(Config, None, values)
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def run_in() -> Callable[..., int]:
+    """A function (folder, *words) -> exit code of ``oware-train`` run there in this process."""
+
+    def run(folder: Path, *words: str) -> int:
+        with chdir(folder):
+            return run_command(train, words)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def tiny_toml(tmp_path_factory: pytest.TempPathFactory, tiny: Callable[..., Config]) -> str:
+    """Path of the tiny configuration as a TOML file."""
+    from train.run import config_text
+
+    path = tmp_path_factory.mktemp("config") / "tiny.toml"
+    path.write_text(config_text(tiny({"name": "tiny"})))
+    return str(path)
+
+
+@pytest.fixture(scope="session")
+def finished(
+    tmp_path_factory: pytest.TempPathFactory, tiny_toml: str, run_in: Callable[..., int]
+) -> Path:
+    """The folder of the tiny run, trained to its end with a final table. Not to be changed."""
+    folder = tmp_path_factory.mktemp("finished")
+    assert run_in(folder, tiny_toml, "--evaluation.at-end", "random", "greedy") == 0
+    return folder / "runs" / "tiny"

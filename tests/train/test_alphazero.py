@@ -1,0 +1,365 @@
+"""The training loop: the same weights whoever plays, whatever is killed and wherever it stops."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import chdir, suppress
+from pathlib import Path
+
+import pytest
+
+import train.alphazero
+import train.stream
+from agents.neural.checkpoint import read_state, read_tensors
+from train.learner import Learner
+from train.run import config_text, create_run
+from train.selfplay import play_unit
+
+DEATHS = "OWARE_TEST_DEATHS"  # a folder of marks, seen by this process and its workers
+STOPPED = "stopped; go on with: oware-train --resume runs/tiny"
+
+
+def _newest(run):
+    return max((run / "checkpoints").glob("step-*"))
+
+
+def _same_result(first, second):
+    """Whether two runs ended with the same weights, optimiser, window and counters, bit by bit."""
+    folders = _newest(first), _newest(second)
+    states = [read_state(folder) for folder in folders]
+    counters = ("steps", "units", "games", "positions", "window_lengths")
+    if any(states[0][name] != states[1][name] for name in counters):
+        return False
+    for stem in ("ema", "model", "optimiser", "replay"):
+        ours, theirs = (read_tensors(folder, stem) for folder in folders)
+        if ours.keys() != theirs.keys() or not all((ours[k] == theirs[k]).all() for k in ours):
+            return False
+    return True
+
+
+def test_two_workers_learn_the_same_weights_as_none(finished, tiny_toml, tmp_path, run_in):
+    assert run_in(tmp_path, tiny_toml, "--workers", "2") == 0
+    assert _same_result(finished, tmp_path / "runs" / "tiny")
+
+
+def test_another_seed_learns_other_weights(finished, tiny_toml, tmp_path, run_in):
+    assert run_in(tmp_path, tiny_toml, "--seed", "1") == 0
+    assert not _same_result(finished, tmp_path / "runs" / "tiny")
+
+
+def _play_and_die_once(unit):
+    """Plays a unit, but in its middle kills its own process the first time unit 2 is played."""
+    marks = Path(os.environ[DEATHS])
+    if unit.number == 2 and not (marks / "died").exists():
+        import train.selfplay
+
+        decide, plies = train.selfplay._decide, [0]
+
+        def decide_or_die(*arguments):
+            plies[0] += 1
+            if plies[0] == 10:
+                (marks / "died").touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return decide(*arguments)
+
+        train.selfplay._decide = decide_or_die
+    return play_unit(unit)
+
+
+def test_a_worker_killed_in_the_middle_of_a_unit_changes_nothing(
+    finished, tiny_toml, tmp_path, run_in, monkeypatch
+):
+    monkeypatch.setenv(DEATHS, str(tmp_path))
+    monkeypatch.setattr(train.stream, "play_unit", _play_and_die_once)
+    assert run_in(tmp_path, tiny_toml, "--workers", "2") == 0
+    assert (tmp_path / "died").exists(), "no worker was killed"
+    assert _same_result(finished, tmp_path / "runs" / "tiny")
+
+
+def _interrupt_while_waiting(monkeypatch, number):
+    """Ctrl-C in the middle of playing a unit."""
+
+    def play(unit):
+        if unit.number == number:
+            os.kill(os.getpid(), signal.SIGINT)
+        return play_unit(unit)
+
+    monkeypatch.setattr(train.stream, "play_unit", play)
+
+
+def _interrupt_while_learning(monkeypatch, number):
+    """Ctrl-C in the middle of learning from a unit, which is then finished first."""
+    learn, calls = Learner.learn, []
+
+    def interrupted(self, *arguments):
+        calls.append(1)
+        if len(calls) == number + 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        return learn(self, *arguments)
+
+    monkeypatch.setattr(Learner, "learn", interrupted)
+
+
+MOMENTS = {"waiting": _interrupt_while_waiting, "learning": _interrupt_while_learning}
+
+
+@pytest.mark.parametrize("number", [1, 4])
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_run_stopped_and_resumed_ends_like_one_that_ran_through(
+    finished, tiny_toml, tmp_path, run_in, monkeypatch, capsys, moment, number
+):
+    with monkeypatch.context() as patches:
+        MOMENTS[moment](patches, number)
+        assert run_in(tmp_path, tiny_toml) == 130
+    run = tmp_path / "runs" / "tiny"
+    captured = capsys.readouterr()
+    assert STOPPED in captured.out and captured.err == "stopped\n"
+    assert read_state(_newest(run))["units"] == number + (moment == "learning")
+    assert run_in(tmp_path, "--resume", "runs/tiny") == 0
+    assert _same_result(finished, run)
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert [line["unit"] for line in lines if "unit" in line] == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_budget_in_steps_is_met_exactly_also_after_a_resume(
+    tiny_toml, tmp_path, run_in, monkeypatch
+):
+    options = [tiny_toml, "--budget.games", "None", "--budget.steps", "50"]
+    assert run_in(tmp_path, *options, "--name", "through") == 0
+    with monkeypatch.context() as patches:
+        _interrupt_while_learning(patches, 1)
+        assert run_in(tmp_path, *options) == 130
+    assert run_in(tmp_path, "--resume", "tiny") == 0
+    through, resumed = (tmp_path / "runs" / name for name in ("through", "tiny"))
+    assert read_state(_newest(through))["steps"] == 50
+    assert _same_result(through, resumed)
+
+
+def test_a_crash_loses_only_what_came_after_the_last_checkpoint(
+    finished, tiny_toml, tmp_path, run_in, monkeypatch
+):
+    def crash(unit):
+        if unit.number == 4:
+            raise MemoryError("out of memory")
+        return play_unit(unit)
+
+    with monkeypatch.context() as patches:
+        patches.setattr(train.stream, "play_unit", crash)
+        with pytest.raises(MemoryError):
+            run_in(tmp_path, tiny_toml, "--checkpoint-minutes", "1e-9")
+    run = tmp_path / "runs" / "tiny"
+    assert len(list((run / "checkpoints").iterdir())) == 2
+    assert read_state(_newest(run))["units"] == 4
+    assert run_in(tmp_path, "--resume", "runs/tiny", "--checkpoint-minutes", "2.0") == 0
+    assert _same_result(finished, run)
+
+
+def test_a_finished_run_goes_on_with_a_larger_budget(tiny_toml, tmp_path, run_in):
+    assert run_in(tmp_path, tiny_toml, "--budget.games", "16") == 0
+    run = tmp_path / "runs" / "tiny"
+    before = read_state(_newest(run))
+    assert run_in(tmp_path, "--resume", "runs/tiny", "--budget.games", "32", "--workers", "0") == 0
+    after = read_state(_newest(run))
+    assert (before["games"], after["games"]) == (16, 32)
+    assert after["steps"] > before["steps"] and after["minutes"] > before["minutes"]
+
+
+def test_a_budget_in_minutes_ends_when_they_are_over(tiny, tmp_path):
+    with chdir(tmp_path):
+        config = tiny({"budget.minutes": 0.5})
+        run = create_run(config)
+        # Half a minute that began 29 seconds ago, resumed runs included.
+        training = train.alphazero.AlphaZero(config, run, time.monotonic() - 29.0)
+        assert training.train()
+        run.close()
+    assert training.progress >= 1.0
+    metrics = tmp_path / run.path / "metrics.jsonl"
+    assert training.units == metrics.read_text().count('"unit"')
+
+
+def test_ctrl_c_before_anything_was_learned_promises_nothing(
+    tiny_toml, tmp_path, run_in, monkeypatch, capsys
+):
+    _interrupt_while_waiting(monkeypatch, 0)
+    assert run_in(tmp_path, tiny_toml) == 130
+    out = capsys.readouterr().out
+    assert "--resume" not in out
+    assert "stopped before the first games were learned from: there is nothing to go on with" in out
+
+
+# Ctrl-C of a terminal reaches the command and its workers; sent when a unit has been logged.
+INTERRUPTED = """
+import time
+from pathlib import Path
+from train.run import RunFolder
+
+log = RunFolder.log
+def log_and_wait(self, step, figures):
+    log(self, step, figures)
+    if figures.get("unit") == 2:
+        Path("ready").touch()
+        while not Path("go").exists():
+            time.sleep(0.01)
+RunFolder.log = log_and_wait
+
+if __name__ == "__main__":
+    from train.command import main
+    main()
+"""
+
+
+def _running(group):
+    """Processes of a group that are not over yet."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it ended meanwhile
+            state, _, its_group = path.read_text().rpartition(")")[2].split()[:3]
+            if int(its_group) == group and state != "Z":
+                found.append(path)
+    return found
+
+
+def test_ctrl_c_in_a_terminal_stops_after_a_checkpoint_with_code_130(
+    finished, tiny_toml, tmp_path, run_in
+):
+    script = tmp_path / "interrupted.py"
+    script.write_text(INTERRUPTED)
+    process = subprocess.Popen(
+        [sys.executable, str(script), tiny_toml, "--workers", "2"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        while not (tmp_path / "ready").exists() and process.poll() is None:
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGINT)
+        (tmp_path / "go").touch()
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert (process.returncode, err) == (130, "stopped\n")
+    assert STOPPED in out
+    deadline = time.monotonic() + 60
+    while _running(process.pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not _running(process.pid), "a worker outlived the command"
+    run = tmp_path / "runs" / "tiny"
+    assert read_state(_newest(run))["units"] == 3
+    assert run_in(tmp_path, "--resume", "runs/tiny", "--workers", "0") == 0
+    assert _same_result(finished, run)
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory, tiny_toml, run_in):
+    """A run stopped by Ctrl-C after its third unit. Not to be changed: copy it."""
+    folder = tmp_path_factory.mktemp("stopped")
+    with pytest.MonkeyPatch.context() as patches:
+        _interrupt_while_learning(patches, 2)
+        assert run_in(folder, tiny_toml) == 130
+    return folder / "runs" / "tiny"
+
+
+FULL_DISK = """
+import resource
+import sys
+import train.alphazero
+
+limit, compile_kernels = int(sys.argv.pop(1)), train.alphazero.compile_kernels
+def compile_then_fill(config):
+    seconds = compile_kernels(config)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    return seconds
+train.alphazero.compile_kernels = compile_then_fill
+
+if __name__ == "__main__":
+    from train.command import main
+    main()
+"""
+
+
+def _on_a_full_disk(folder, limit, *words):
+    return subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(limit), *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_a_full_disk_while_saving_leaves_the_previous_checkpoint(
+    finished, stopped, tmp_path, run_in
+):
+    run = tmp_path / "runs" / "tiny"
+    shutil.copytree(stopped, run)
+    before = {path: path.read_bytes() for path in _newest(run).iterdir()}
+    done = _on_a_full_disk(tmp_path, 200_000, "--resume", "runs/tiny")
+    assert done.returncode == 2
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("error: the checkpoint runs/tiny/checkpoints/")
+    assert "could not be written: File too large; earlier checkpoints are as they were" in lines[0]
+    assert {path: path.read_bytes() for path in _newest(run).iterdir()} == before
+    assert [path.name for path in (run / "checkpoints").iterdir()] == [_newest(run).name]
+    assert run_in(tmp_path, "--resume", "runs/tiny") == 0
+    assert _same_result(finished, run)
+
+
+def test_a_full_disk_while_logging_is_one_clear_line(finished, stopped, tmp_path, run_in):
+    run = tmp_path / "runs" / "tiny"
+    shutil.copytree(stopped, run)
+    size = (run / "metrics.jsonl").stat().st_size
+    done = _on_a_full_disk(tmp_path, size + 100, "--resume", "runs/tiny")
+    assert done.returncode == 2
+    assert done.stderr == "error: runs/tiny/metrics.jsonl cannot be written: File too large\n"
+    assert run_in(tmp_path, "--resume", "runs/tiny") == 0
+    assert _same_result(finished, run)
+
+
+COMPILING = """
+import sys
+from pathlib import Path
+import numba.core.dispatcher as dispatcher
+import train.alphazero as alphazero
+from agents.settings import read_settings
+from train.config import Config
+from train.evaluate import EvaluationUnit, evaluate_unit
+from train.learner import Learner
+from train.selfplay import SelfPlayUnit, play_unit
+
+config = read_settings(Config, sys.argv[1])
+alphazero.CACHE = Path(sys.argv[2])
+assert alphazero.compile_kernels(config) > 0
+assert alphazero.compile_kernels(config) == 0
+
+compiled, original = [], dispatcher.Dispatcher.compile
+def note(self, signature):
+    compiled.append(f"{self.py_func.__name__} {signature}")
+    return original(self, signature)
+dispatcher.Dispatcher.compile = note
+weights = Learner(config).playing_weights()
+play_unit(SelfPlayUnit(weights, config, 0))
+evaluate_unit(EvaluationUnit(weights, config, "alphabeta:depth=4,evaluation=material"))
+print(compiled)
+"""
+
+
+def test_compiling_beforehand_leaves_nothing_to_compile(tiny, tmp_path):
+    path = tmp_path / "config.toml"
+    path.write_text(config_text(tiny()))
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILING, str(path), str(tmp_path)],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr

@@ -1,0 +1,87 @@
+"""The configuration of a run: what it accepts, what it refuses and how it says so."""
+
+import pytest
+
+from agents.settings import read_settings
+from oware_env.errors import OwareError
+from oware_env.rules import Rules
+from train.config import Budget, Config, Evaluation, Learning, Replay, SelfPlay
+
+
+def _leaves(model, prefix=""):
+    for name, field in model.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Budget.__base__):
+            yield from _leaves(field.annotation, f"{prefix}{name}.")
+        else:
+            yield prefix + name, field
+
+
+def test_every_field_has_a_one_line_docstring():
+    fields = dict(_leaves(Config))
+    assert {"seed", "budget.minutes", "selfplay.lag", "evaluation.during"} <= fields.keys()
+    for name, field in fields.items():
+        assert field.description and "\n" not in field.description.strip(), name
+        assert field.description.endswith("."), name
+
+
+def test_the_defaults_are_a_complete_configuration_with_a_budget_in_minutes():
+    config = read_settings(Config)
+    assert config == Config()
+    assert config.budget.minutes and config.budget.games is None and config.budget.steps is None
+
+
+def test_a_file_holds_only_differences(tmp_path):
+    path = tmp_path / "some.toml"
+    path.write_text('name = "some"\n[selfplay]\ngames = 64\n[budget]\nsteps = 10\n')
+    config = read_settings(Config, path)
+    assert config.selfplay == SelfPlay(games=64)
+    assert config.budget == Budget(steps=10)
+    assert (config.learning, config.replay) == (Learning(), Replay())
+
+
+def test_the_command_line_goes_before_the_file(tmp_path):
+    path = tmp_path / "some.toml"
+    path.write_text("seed = 1\n[selfplay]\ngames = 64\nlag = 2\n")
+    config = read_settings(Config, path, {"selfplay.games": 8, "seed": 3})
+    assert (config.seed, config.selfplay.games, config.selfplay.lag) == (3, 8, 2)
+
+
+def test_the_rules_are_abapa_with_the_configured_limit():
+    assert Config(max_plies=77).rules == Rules(max_plies=77)
+
+
+@pytest.mark.parametrize("given", [("minutes", "games"), ("minutes", "steps"), ("games", "steps")])
+def test_two_budgets_are_refused_with_both_named(given):
+    with pytest.raises(OwareError, match=f"not {given[0]} and {given[1]}"):
+        Budget(**{name: 1.0 if name == "minutes" else 1 for name in given})
+
+
+@pytest.mark.parametrize(
+    ("section", "values", "message"),
+    [
+        (SelfPlay, {"games": -8}, "games must be greater than or equal to 1, not -8"),
+        (SelfPlay, {"simulations": 0}, "simulations must be greater than or equal to 1, not 0"),
+        (SelfPlay, {"noise": 1.5}, "noise must be less than or equal to 1, not 1.5"),
+        (SelfPlay, {"games": 8.5}, "games must be a valid integer, not 8.5"),
+        (SelfPlay, {"lag": "four"}, "lag must be a valid integer, not 'four'"),
+        (Learning, {"learning_rate": 0.0}, "learning_rate must be greater than 0, not 0.0"),
+        (Learning, {"average": 1.0}, "average must be less than 1, not 1.0"),
+        (Replay, {"growth": -0.1}, "growth must be greater than or equal to 0, not -0.1"),
+        (Evaluation, {"games_during": 7}, "games_during must be a multiple of 2, not 7"),
+        (Config, {"name": "a/b"}, "must match pattern '^[A-Za-z0-9._-]+$', not 'a/b'"),
+        (Config, {"network": "huge"}, "'tiny', 'small', 'medium' or 'large', not 'huge'"),
+        (Config, {"selfplays": {}}, "unknown key 'selfplays'; the nearest is 'selfplay'"),
+        (Config, {"selfplay": {"simulation": 3}}, "the nearest is 'selfplay.simulations'"),
+        (Config, {"workers": True}, "workers must be a valid integer, not True"),
+    ],
+)
+def test_what_is_wrong_is_named_with_what_would_be_right(section, values, message):
+    with pytest.raises(OwareError) as raised:
+        section(**values)
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_configuration_cannot_be_changed_afterwards():
+    with pytest.raises(ValueError, match="frozen"):
+        Config().seed = 3

@@ -1,0 +1,208 @@
+"""The run folder: everything needed to know a run, to see it and to train it again."""
+
+import json
+import math
+import re
+import warnings
+from contextlib import chdir
+
+import numpy as np
+import pytest
+
+from agents.neural.checkpoint import read_state, read_tensors, write_checkpoint
+from agents.settings import read_settings
+from oware_env.errors import OwareError
+from train.config import Config
+from train.run import config_text, create_run, open_run, provenance
+
+CURVES = {
+    "loss/policy",
+    "loss/result",
+    "loss/margin",
+    "loss/total",
+    "selfplay/policy_entropy",
+    "selfplay/search_surprise",
+    "selfplay/game_length",
+    "selfplay/limit_share",
+    "selfplay/draw_rate",
+    "selfplay/first_player_score",
+    "speed/games_per_second",
+    "speed/simulations_per_second",
+    "speed/network_share",
+    "speed/tree_share",
+}
+
+
+@pytest.fixture(scope="module")
+def metrics(finished):
+    lines = (finished / "metrics.jsonl").read_text().splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def _curves(run):
+    """Every TensorBoard scalar of a run: tag to [(step, value)]."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # tensorboard's own imports
+        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+    events = EventAccumulator(str(run / "events"))
+    events.Reload()
+    tags = events.Tags()["scalars"]
+    return {tag: [(event.step, event.value) for event in events.Scalars(tag)] for tag in tags}
+
+
+DIFFERENT = {
+    "name": "other-1.2",
+    "seed": 2**40,
+    "network": "large",
+    "budget.steps": 123,
+    "learning.learning_rate": 1e-5,
+    "learning.margin_weight": 0.0,
+    "selfplay.noise": 1.0,
+    "replay.most": 7,
+    "evaluation.during": (),
+    "evaluation.at_end": ('runs/a "quoted" name', "runs/Éwé-\U0001f3b2", "back\\slash"),
+}
+
+
+@pytest.mark.parametrize("differences", [{}, DIFFERENT, {"budget.minutes": math.inf}])
+def test_the_written_configuration_is_read_back_equal(tmp_path, differences):
+    config = read_settings(Config, None, differences)
+    path = tmp_path / "config.toml"
+    path.write_text(config_text(config), encoding="utf-8")
+    assert read_settings(Config, path) == config
+
+
+def test_the_written_configuration_holds_every_value_that_is_set(tmp_path):
+    text = config_text(Config())
+    for section, values in Config().model_dump(exclude_none=True).items():
+        for key in values if isinstance(values, dict) else [section]:
+            assert re.search(rf"^{key} = ", text, re.MULTILINE), key
+
+
+def test_the_configuration_of_a_run_trains_the_same_weights_again(finished, tmp_path, run_in):
+    assert run_in(tmp_path, str(finished / "config.toml"), "--evaluation.at-end", "random") == 0
+    first, second = (sorted(_checkpoints(run)) for run in (finished, tmp_path / "runs" / "tiny"))
+    assert [path.name for path in first] == [path.name for path in second]
+    ours, theirs = (read_tensors(folder[-1], "ema") for folder in (first, second))
+    assert all((ours[name] == theirs[name]).all() for name in ours)
+
+
+def _checkpoints(run):
+    return (run / "checkpoints").iterdir()
+
+
+def test_provenance_says_what_produced_the_run(finished):
+    found = json.loads((finished / "run.json").read_text())
+    assert found.keys() == provenance(0).keys()
+    assert found["seed"] == 0
+    assert re.fullmatch(r"([0-9a-f]{12}|v\d.*?)\+?|unknown", found["commit"])
+    assert {"torch", "numpy", "numba"} <= found["versions"].keys()
+    assert all(re.match(r"\d+\.\d+", version) for version in found["versions"].values())
+    assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", found["started"])
+
+
+def test_a_checkpoint_says_what_it_is(finished, tiny):
+    newest = max(_checkpoints(finished))
+    state = read_state(newest)
+    config = read_settings(Config, finished / "config.toml")
+    assert json.dumps(state["config"]) == json.dumps(config.model_dump())
+    assert state["rules"] == config.rules._asdict()
+    assert (state["network"], state["seed"]) == ("tiny", 0)
+    assert (state["units"], state["games"]) == (6, 48)
+    assert newest.name == f"step-{state['steps']:08d}"
+    assert state["commit"] and state["torch"]
+
+
+def test_metrics_hold_one_line_for_each_unit_and_match(metrics):
+    units = [line for line in metrics if "unit" in line]
+    matches = [line for line in metrics if "evaluation/random" in line]
+    assert [line["unit"] for line in units] == [0, 1, 2, 3, 4, 5]
+    assert [line["total/games"] for line in units] == [8, 16, 24, 32, 40, 48]
+    assert all(line.keys() >= CURVES for line in units)
+    steps = [line["step"] for line in units]
+    assert steps == sorted(set(steps)) and steps[0] >= 1
+    assert [line["evaluation_games"] for line in matches] == [4]
+    assert 0.0 <= matches[0]["evaluation_low"] <= matches[0]["evaluation_high"] <= 1.0
+
+
+def test_metrics_are_possible_values(metrics):
+    for line in (line for line in metrics if "unit" in line):
+        for name in CURVES:
+            assert math.isfinite(line[name]) and line[name] >= 0.0, name
+        for name in ("limit_share", "draw_rate", "first_player_score"):
+            assert line[f"selfplay/{name}"] <= 1.0
+        assert 0.0 < line["selfplay/game_length"] <= 40.0
+        assert line["selfplay/policy_entropy"] <= math.log(6) + 1e-6
+        assert line["speed/network_share"] + line["speed/tree_share"] == pytest.approx(1.0)
+
+
+def test_tensorboard_shows_the_same_figures_as_the_metrics(finished, metrics):
+    curves = _curves(finished)
+    assert curves.keys() >= CURVES | {"evaluation/random"}
+    for tag in (*CURVES, "evaluation/random"):
+        expected = [(line["step"], line[tag]) for line in metrics if tag in line]
+        assert [step for step, _ in curves[tag]] == [step for step, _ in expected]
+        values = [value for _, value in curves[tag]]
+        assert np.allclose(values, [value for _, value in expected], rtol=1e-5), tag
+
+
+def test_the_final_table_is_kept_in_the_run(finished):
+    table = next((finished / "results").glob("step-*/table.txt")).read_text()
+    assert "random" in table and "greedy" in table and "tiny:sims=2" in table
+
+
+def test_a_taken_name_gets_a_number(tmp_path):
+    with chdir(tmp_path):
+        names = []
+        for _ in range(3):
+            run = create_run(Config(name="again"))
+            names.append(run.path.name)
+            run.close()
+    assert names == ["again", "again-2", "again-3"]
+    assert all((tmp_path / "runs" / name / "config.toml").is_file() for name in names)
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "runs").write_text("a file is in the way")
+    with chdir(tmp_path), pytest.raises(OwareError, match="run folder runs/run cannot be made"):
+        create_run(Config())
+
+
+def test_only_run_folders_with_a_checkpoint_are_opened(tmp_path):
+    with pytest.raises(OwareError, match=r"is not the folder of a run: it holds no config\.toml"):
+        open_run(tmp_path)
+    (tmp_path / "config.toml").write_text(config_text(Config()))
+    with pytest.raises(OwareError, match="holds no checkpoint"):
+        open_run(tmp_path)
+
+
+def test_only_the_newest_checkpoints_are_kept_and_nothing_half_written(tmp_path):
+    with chdir(tmp_path):
+        run = create_run(Config())
+        for step in (1, 20, 300):
+            run.checkpoint_folder(step).mkdir(parents=True)
+            (run.checkpoint_folder(step) / "state.json").write_text("{}")
+        (run.path / "checkpoints" / ".step-00000400.77.part").mkdir()
+        run.drop_old_checkpoints()
+        run.close()
+        names = sorted(path.name for path in _checkpoints(run.path))
+    assert names == ["step-00000020", "step-00000300"]
+
+
+def test_a_run_that_is_opened_again_forgets_what_its_checkpoint_does_not_know(tmp_path):
+    with chdir(tmp_path):
+        run = create_run(Config())
+        for step in (10, 20, 20, 30):
+            run.log(step, {"loss/total": float(step), "note": "text is no curve"})
+        run.close()
+        write_checkpoint(run.checkpoint_folder(20), {}, {"steps": 20})
+        with (run.path / "metrics.jsonl").open("a") as file:
+            file.write('{"step": 40, "los')  # torn by a crash
+        run = open_run(run.path)
+        run.log(30, {"loss/total": 31.0})
+        run.close()
+    text = (tmp_path / run.path / "metrics.jsonl").read_text()
+    lines = [json.loads(line) for line in text.splitlines()]
+    expected = [(10, 10.0), (20, 20.0), (20, 20.0), (30, 31.0)]
+    assert [(line["step"], line["loss/total"]) for line in lines] == expected
+    assert _curves(tmp_path / run.path) == {"loss/total": expected}

@@ -1,0 +1,173 @@
+"""Value targets of hand-made games: the right sign for both seats, draws and every ending."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from oware_env.encoding import network_input
+from oware_env.lockstep import Lockstep
+from oware_env.positions import as_positions
+from oware_env.rules import REASONS, Rules
+from oware_env.state import State
+from train.samples import DRAW, LOSS, UNKNOWN_MARGIN, WIN, GameEnds, Samples, join, make_samples
+
+
+class Case(NamedTuple):
+    """A game near its end; results and margins are for the side to move at each ply."""
+
+    position: str  # houses and stores as South sees them when South starts
+    moves: str  # houses in relative numbers 0-5, one a ply
+    scores: tuple[int, int]  # settled totals of the side that starts and the other
+    reason: str
+    results: list[int]
+    margins: list[int]
+    limit: int = 400
+
+
+UNKNOWN = UNKNOWN_MARGIN
+CASES = {
+    # F lays the second seed into a: taking both would be a grand slam, so they stay, and North,
+    # who cannot feed, gets them.
+    "no feeding move, the starter loses": Case(
+        "0-0-0-0-0-1-1-0-0-0-0-0-23-23", "5", (23, 25), "no_feeding_move", [LOSS], [-2]
+    ),
+    "no feeding move, draw": Case(
+        "0-0-0-0-0-1-1-0-0-0-0-0-24-22", "5", (24, 24), "no_feeding_move", [DRAW], [-2]
+    ),
+    # A to B, then f lays North's last seed into A: the starter gets both seeds.
+    "no feeding move, the starter wins": Case(
+        "1-0-0-0-0-0-0-0-0-0-0-1-23-23", "05", (25, 23), "no_feeding_move", [WIN, LOSS], [2, -2]
+    ),
+    # The same with the starter behind in stores: both seeds bring it level.
+    "no feeding move, the trailing side draws": Case(
+        "1-0-0-0-0-0-0-0-0-0-0-1-22-24", "05", (24, 24), "no_feeding_move", [DRAW, DRAW], [2, -2]
+    ),
+    # F takes the two seeds of a; at the limit A's seed is the starter's, those of c the other's.
+    "the limit after a capture": Case(
+        "1-0-0-0-0-1-1-0-3-0-0-0-20-22",
+        "52",
+        (23, 25),
+        "move_limit",
+        [LOSS, WIN],
+        [0, 2],
+        limit=2,
+    ),
+    "the limit, draw": Case(
+        "2-0-0-0-0-0-0-0-2-0-0-0-22-22", "02", (24, 24), "move_limit", [DRAW, DRAW], [0, 0], limit=2
+    ),
+    "the limit, the starter wins": Case(
+        "3-0-0-0-0-0-0-0-1-0-0-0-22-22", "02", (25, 23), "move_limit", [WIN, LOSS], [2, -2], limit=2
+    ),
+    # F takes a and reaches 25: nobody knows who would have got the four seeds in d.
+    "majority, the starter wins": Case(
+        "0-0-0-0-0-1-1-0-0-4-0-0-23-19", "5", (25, 19), "majority", [WIN], [UNKNOWN]
+    ),
+    # A moves on, then f takes the three seeds of B: the other side goes beyond 25.
+    "majority, the starter loses": Case(
+        "1-1-0-0-0-2-0-0-0-0-0-2-18-24",
+        "05",
+        (18, 27),
+        "majority",
+        [LOSS, WIN],
+        [UNKNOWN, UNKNOWN],
+    ),
+}
+
+
+def _play_out(case, south_starts):
+    """The samples and the end of a case with either seat starting."""
+    numbers = case.position.split("-")
+    if not south_starts:
+        numbers = [*numbers[6:12], *numbers[:6], numbers[13], numbers[12]]
+    rules = Rules(max_plies=case.limit)
+    state = State.parse("-".join(numbers) + ("-S" if south_starts else "-N"), rules=rules)
+    positions = as_positions(state.board[None], np.zeros(1), np.zeros(1))
+    games = Lockstep(positions, np.array([south_starts]), rules)
+    inputs, south = [], []
+    for move in case.moves:
+        boards, plies, _ = games.positions()
+        inputs.append(network_input(boards, plies, rules.max_plies))
+        south.append(games.south_to_move.copy())
+        games.play(np.array([int(move)], np.int8))
+    assert games.running == 0, "the case is not played to its end"
+    ends = GameEnds(games.scores, games.lengths, games.reasons)
+    count = len(inputs)
+    policies = np.zeros((count, 6), np.float32)
+    numbers = np.zeros(count, np.int32)
+    samples = make_samples(np.concatenate(inputs), policies, numbers, np.concatenate(south), ends)
+    return samples, ends
+
+
+@pytest.mark.parametrize("south_starts", [True, False], ids=["south", "north"])
+@pytest.mark.parametrize("name", CASES)
+def test_targets_of_hand_made_games(name, south_starts):
+    case = CASES[name]
+    samples, ends = _play_out(case, south_starts)
+    scores = case.scores if south_starts else case.scores[::-1]
+    assert tuple(ends.scores[0]) == scores
+    assert REASONS[ends.reasons[0]] == case.reason
+    assert samples.results.tolist() == case.results
+    assert samples.margins.tolist() == case.margins
+
+
+def test_the_cases_cover_every_ending_with_every_result():
+    seen = {(case.reason, case.results[0]) for case in CASES.values()}
+    wanted = {(reason, result) for reason in REASONS[2:] for result in (WIN, DRAW, LOSS)}
+    assert seen == wanted | {("majority", WIN), ("majority", LOSS)}
+
+
+def test_results_and_margins_agree_with_the_outcomes_of_whole_games(random_game):
+    endings = set()
+    for seed in range(60):
+        states = random_game(seed, Rules(max_plies=400 if seed % 3 else 30 + seed))
+        outcome, running = states[-1].outcome, states[:-1]
+        endings.add(outcome.reason)
+        samples = _samples_of(states)
+        for row, state in enumerate(running):
+            seat, other = (0, 1) if state.south_to_move else (1, 0)
+            final = outcome.scores[seat] - outcome.scores[other]
+            now = state.stores[seat] - state.stores[other]
+            assert samples.results[row] == (WIN if final > 0 else LOSS if final < 0 else DRAW)
+            expected = UNKNOWN if outcome.reason == "majority" else final - now
+            assert samples.margins[row] == expected
+    assert endings == set(REASONS[1:])
+
+
+def _samples_of(states):
+    """Samples of the running states of one whole game."""
+    running, outcome = states[:-1], states[-1].outcome
+    boards = np.array([state.board for state in running], np.int8)
+    plies = np.array([state.ply for state in running], np.int32)
+    ends = GameEnds(
+        np.array([outcome.scores], np.int16),
+        np.array([states[-1].ply], np.int32),
+        np.array([REASONS.index(outcome.reason)], np.int8),
+    )
+    return make_samples(
+        network_input(boards, plies, states[0].rules.max_plies),
+        np.zeros((len(running), 6), np.float32),
+        np.zeros(len(running), np.int32),
+        np.array([state.south_to_move for state in running]),
+        ends,
+    )
+
+
+def test_margins_of_neighbouring_plies_mirror_each_other_up_to_what_was_captured():
+    case = CASES["the limit after a capture"]
+    samples, _ = _play_out(case, True)
+    captured = int(samples.inputs[1, 13]) - int(samples.inputs[0, 12])
+    assert captured == 2
+    assert samples.margins[0] == captured - samples.margins[1]
+
+
+def test_the_unknown_margin_is_no_margin_that_can_occur():
+    assert UNKNOWN_MARGIN > 48
+
+
+def test_samples_of_several_games_are_joined_in_order(random_game):
+    parts = [_samples_of(random_game(seed)) for seed in (1, 2)]
+    whole = join(parts)
+    assert isinstance(whole, Samples) and len(whole) == len(parts[0]) + len(parts[1])
+    for array, first, second in zip(whole, *parts, strict=True):
+        assert np.array_equal(array, np.concatenate([first, second]))

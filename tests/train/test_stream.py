@@ -1,0 +1,93 @@
+"""The stream of units: in order, always ``lag`` in flight, weights fixed by the unit's number."""
+
+from collections import deque
+
+import pytest
+
+import train.stream
+from train.evaluate import Evaluated
+from train.stream import UnitStream
+
+
+class _Backwards:
+    """An executor whose newest unit is done first."""
+
+    def __init__(self):
+        self.queue = deque()
+        self.tickets = 0
+
+    def submit(self, function, unit):
+        self.queue.append((self.tickets, function, unit))
+        self.tickets += 1
+        return self.tickets - 1
+
+    def wait_any(self):
+        ticket, function, unit = self.queue.pop()
+        return ticket, function(unit)
+
+
+@pytest.fixture
+def executor(monkeypatch):
+    """Units come back as (number, weights), matches as their opponent."""
+    monkeypatch.setattr(train.stream, "play_unit", lambda unit: (unit.number, unit.weights))
+    monkeypatch.setattr(
+        train.stream,
+        "evaluate_unit",
+        lambda unit: Evaluated(f"{unit.opponent} {unit.weights!r}", 0.5, 0.4, 0.6, 4),
+    )
+    return _Backwards()
+
+
+def _learn(stream, count, first=0):
+    """Take ``count`` units as the training loop does; weights are named after the units learned."""
+    found = []
+    for handed_out in range(first, first + count):
+        stream.fill(handed_out, lambda learned=handed_out: b"%d" % learned)
+        found.append(stream.wait())
+        stream.hand_out()
+    return found
+
+
+def test_units_come_in_order_with_weights_fixed_by_their_number(tiny, executor):
+    stream = UnitStream(executor, tiny({"selfplay.lag": 3}), [], print)
+    found = _learn(stream, 8)
+    assert [number for number, _ in found] == list(range(8))
+    # Unit k knows units up to k - 3: the first three are played by untrained weights.
+    assert [weights for _, weights in found] == [b"0", b"0", b"0", b"1", b"2", b"3", b"4", b"5"]
+
+
+def test_lag_units_are_in_flight_while_one_is_waited_for(tiny, executor):
+    stream = UnitStream(executor, tiny({"selfplay.lag": 4}), [], print)
+    _learn(stream, 5)
+    stream.fill(5, lambda: b"5")
+    assert [number for number, _ in stream.in_flight] == [5, 6, 7, 8]
+    stream.wait()
+    assert [number for number, _ in stream.in_flight] == [5, 6, 7, 8], "5 is not learned yet"
+    stream.hand_out()
+    assert [number for number, _ in stream.in_flight] == [6, 7, 8]
+
+
+def test_weights_are_only_packed_when_a_unit_is_missing(tiny, executor):
+    stream = UnitStream(executor, tiny({"selfplay.lag": 2}), [], print)
+    stream.fill(0, lambda: b"0")
+    stream.fill(0, lambda: pytest.fail("nothing is missing"))
+
+
+def test_a_stream_restored_in_the_middle_goes_on_like_the_first(tiny, executor):
+    config = tiny({"selfplay.lag": 3})
+    first = UnitStream(executor, config, [], print)
+    _learn(first, 4)
+    saved = list(first.in_flight)
+    second = UnitStream(_Backwards(), config, saved, print)
+    assert _learn(first, 6, first=4) == _learn(second, 6, first=4)
+
+
+def test_evaluations_are_passed_on_and_never_taken_for_units(tiny, executor):
+    seen = []
+    config = tiny({"selfplay.lag": 2, "evaluation.during": ("random", "greedy")})
+    stream = UnitStream(executor, config, [], seen.append)
+    _learn(stream, 2)
+    stream.evaluate(b"2")
+    found = _learn(stream, 3, first=2)
+    assert [number for number, _ in found] == [2, 3, 4]
+    assert sorted(match.opponent for match in seen) == ["greedy b'2'", "random b'2'"]
