@@ -102,7 +102,8 @@ def text_report(result: TournamentResult) -> str:
     from rich.console import Console
 
     text = io.StringIO()
-    console = Console(file=text, width=WIDTH, color_system=None)
+    # In a notebook rich would otherwise show the table instead of writing it.
+    console = Console(file=text, width=WIDTH, color_system=None, force_jupyter=False)
     rows, whole = standings(result), totals(result.matches)
     anchor = result.settings.agents[result.ratings.anchor]
     console.print(_standings_table(rows, anchor))

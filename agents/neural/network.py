@@ -93,7 +93,8 @@ class Network(nn.Module):
     def features(self, inputs: Tensor) -> Tensor:
         """What the heads read: uint8[B, 15] to float32[B, width]."""
         rows = inputs.to(torch.int64) + self.offsets
-        features = functional.embedding_bag(rows, self.table(), mode="sum") + self.bias
+        known = functional.embedding_bag(rows, self.count_features, mode="sum")
+        features = torch.addmm(self.bias, known, self.first)
         for block in self.blocks:
             features = block(features)
         return functional.relu(self.norm(features))
