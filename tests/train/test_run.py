@@ -43,8 +43,8 @@ def _curves(run):
     """Every TensorBoard scalar of a run: tag to [(step, value)]."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # tensorboard's own imports
-        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-    events = EventAccumulator(str(run / "events"))
+        from tensorboard.backend.event_processing import event_accumulator  # type: ignore
+    events = event_accumulator.EventAccumulator(str(run / "events"))
     events.Reload()
     tags = events.Tags()["scalars"]
     return {tag: [(event.step, event.value) for event in events.Scalars(tag)] for tag in tags}
