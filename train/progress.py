@@ -51,10 +51,14 @@ class Progress:
 
     def show_evaluation(self, minutes: float, found: Evaluated) -> None:
         """Show a match that was played ``minutes`` into the budget."""
-        self.console.print(
+        text = (
             f"after {minutes:.1f} min: {found.score:.0%} [{found.low:.0%}, {found.high:.0%}] "
             f"against {found.opponent} ({found.games} games)"
         )
+        if self.console.is_terminal:
+            self.console.print(text)  # above the bar
+        else:
+            print(text, flush=True)
 
     def _left(self, share: float) -> str:
         """Time to the end of the budget at the pace since the first unit, ``m:ss``."""
