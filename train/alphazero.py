@@ -120,9 +120,9 @@ class AlphaZero:
         """Log and show a match that was played during the run."""
         figures = {
             f"evaluation/{found.opponent}": found.score,
-            "evaluation_low": found.low,
-            "evaluation_high": found.high,
-            "evaluation_games": found.games,
+            f"evaluation_low/{found.opponent}": found.low,
+            f"evaluation_high/{found.opponent}": found.high,
+            f"evaluation_games/{found.opponent}": found.games,
             "total/minutes": self.minutes,
         }
         self.run.log(self.learner.steps, figures)

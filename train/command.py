@@ -7,7 +7,7 @@ from pathlib import Path
 
 from agents.settings import nearest, parse_command, read_settings, run_command
 from oware_env.errors import OwareError
-from train.config import Config
+from train.config import Budget, Config
 
 DESCRIPTION = """Train an Oware agent by self-play, from nothing, then play it against a ladder.
 
@@ -28,6 +28,7 @@ def train(arguments: Sequence[str]) -> None:
     """Read the command line, train, and print the final table."""
     started = time.monotonic()
     options = {"resume": "go on with the run of this folder"}
+    arguments = with_one_budget(arguments)
     command = parse_command(Config, arguments, description=DESCRIPTION, options=options)
     if "resume" in command.options:
         if command.config is not None:
@@ -35,6 +36,14 @@ def train(arguments: Sequence[str]) -> None:
         _train(*_resumed(arguments, command.options["resume"]), started)
     else:
         _train(command.settings, None, started)
+
+
+def with_one_budget(arguments: Sequence[str]) -> list[str]:
+    """A budget on the command line takes the place of the file's, also one of another kind."""
+    kinds = {f"--budget.{name}" for name in Budget.model_fields}
+    given = {word.partition("=")[0] for word in arguments} & kinds
+    unset = sorted(kinds - given) if given else []
+    return [*arguments, *(word for kind in unset for word in (kind, "None"))]
 
 
 def _resumed(arguments: Sequence[str], folder: str) -> tuple[Config, Path]:

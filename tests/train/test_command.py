@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from train.command import budget_text, differences, train
+from train.command import budget_text, differences, train, with_one_budget
 from train.config import Config
 
 ROOT = Path(__file__).parents[2]
@@ -58,6 +58,14 @@ def test_help_names_every_option_and_loads_nothing_heavy():
         assert word in done.stdout
     for words in ("oware-train configs/alphazero-quick.toml", "Games of one unit"):
         assert words in done.stdout
+
+
+def test_a_budget_on_the_command_line_takes_the_place_of_the_files():
+    assert with_one_budget(["quick.toml", "--seed", "3"]) == ["quick.toml", "--seed", "3"]
+    arguments = ["quick.toml", "--budget.games", "64"]
+    unset = ["--budget.minutes", "None", "--budget.steps", "None"]
+    assert with_one_budget(arguments) == [*arguments, *unset]
+    assert with_one_budget(["--budget.steps=5"])[1:] == ["--budget.games", "None", *unset[:2]]
 
 
 BAD_FILES = {

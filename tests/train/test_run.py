@@ -121,8 +121,8 @@ def test_metrics_hold_one_line_for_each_unit_and_match(metrics):
     assert all(line.keys() >= CURVES for line in units)
     steps = [line["step"] for line in units]
     assert steps == sorted(set(steps)) and steps[0] >= 1
-    assert [line["evaluation_games"] for line in matches] == [4]
-    assert 0.0 <= matches[0]["evaluation_low"] <= matches[0]["evaluation_high"] <= 1.0
+    assert [line["evaluation_games/random"] for line in matches] == [4]
+    assert 0.0 <= matches[0]["evaluation_low/random"] <= matches[0]["evaluation_high/random"] <= 1.0
 
 
 def test_metrics_are_possible_values(metrics):
