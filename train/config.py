@@ -29,9 +29,9 @@ class Budget(Settings):
 class SelfPlay(Settings):
     """How games are made. A unit is a fixed group of games run in lock-step."""
 
-    games: int = Field(512, ge=1, le=65536)
-    """Games of one unit."""
-    simulations: int = Field(32, ge=1, le=100_000)
+    games: int = Field(128, ge=1, le=65536)
+    """Games of one unit. Small units bring new weights into play sooner."""
+    simulations: int = Field(16, ge=1, le=100_000)
     """Search simulations a move."""
     exploration: float = Field(1.25, gt=0)
     """The constant of PUCT."""
@@ -66,7 +66,7 @@ class Learning(Settings):
     """Decoupled weight decay."""
     gradient_clip: float = Field(1.0, gt=0)
     """Largest norm of a gradient."""
-    average: float = Field(0.999, ge=0, lt=1)
+    average: float = Field(0.99, ge=0, lt=1)
     """Decay of the averaged weights, which are the ones that play."""
     margin_weight: float = Field(0.25, ge=0)
     """Weight of the full-margin loss beside policy and result."""
@@ -75,7 +75,7 @@ class Learning(Settings):
 class Replay(Settings):
     """The window of positions that samples are drawn from."""
 
-    least: int = Field(100_000, ge=1)
+    least: int = Field(30_000, ge=1)
     """Positions the window always holds, when there are as many."""
     growth: float = Field(0.4, ge=0, le=1)
     """Share of all further positions by which it grows."""
