@@ -1,7 +1,8 @@
-"""Shared by all tests: how hard Hypothesis tries, and games of random moves."""
+"""Shared by all tests: how hard Hypothesis tries, Ctrl-C, and games of random moves."""
 
 import os
 import random
+import signal
 from collections.abc import Callable
 
 import pytest
@@ -20,6 +21,10 @@ settings.register_profile(
 )
 settings.register_profile("interpreted", settings.get_profile("default"), max_examples=20)
 settings.load_profile(os.environ.get("OWARE_TEST_PROFILE", "default"))
+
+# A shell that starts the tests in the background tells them to ignore Ctrl-C, and the commands
+# that tests start would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

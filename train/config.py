@@ -56,7 +56,7 @@ class Learning(Settings):
     """Samples a step."""
     samples_per_position: float = Field(3.0, gt=0)
     """Samples drawn for each new position: sets the number of steps."""
-    learning_rate: float = Field(2e-3, gt=0)
+    learning_rate: float = Field(4e-3, gt=0)
     """Peak learning rate of AdamW, after a short warm-up."""
     final_rate: float = Field(0.05, ge=0, le=1)
     """Share of it left at the end of the cosine over the budget."""
