@@ -417,8 +417,9 @@ def _take_terminal():
 def _read_until(terminal, end, pressing=b""):
     """What the terminal shows up to and with ``end``; fails when nothing comes for a minute.
 
-    ``pressing`` is typed, and again each second until something shows: Python's line editing sleeps on when Ctrl-C comes between
-    its prompt and its wait for a key, and a person presses again.
+    ``pressing`` is typed, and again each second until something shows: Python's line editing
+    sleeps on when Ctrl-C comes between its prompt and its wait for a key, and a person presses
+    again.
     """
     seen, waited = b"", 0
     os.write(terminal, pressing)
