@@ -57,7 +57,10 @@ class Leaves(NamedTuple):
 
 def new_tree(games: int, nodes: int) -> Tree:
     """Room for the trees of ``games`` games of at most ``nodes`` nodes; :func:`plant` fills it."""
-    ints = np.zeros((games, nodes, NODE), np.int32)
+    # Aligned, so that a node is two cache lines and not three.
+    memory = np.zeros(games * nodes * NODE + 16, np.int32)
+    skip = -(memory.ctypes.data // 4) % 16
+    ints = memory[skip : skip + games * nodes * NODE].reshape(games, nodes, NODE)
     return Tree(
         ints=ints,
         floats=ints.view(np.float32),
