@@ -117,7 +117,9 @@ def _train(config: Config, folder: Path | None, started: float) -> None:
     if config.evaluation.at_end:
         begun = time.monotonic()
         print(f"\nThe final tournament, {config.evaluation.simulations} simulations a move:")
-        print(final_tournament(run.path, config))
+        result = final_tournament(run.path, config)
+        print(result)
+        print(*result.matches, sep="\n")
         print(f"(played in {time.monotonic() - begun:.0f} s; the games are in {run.path}/results)")
     print(_what_next(run.path, config))
 

@@ -33,7 +33,7 @@ class SelfPlay(Settings):
     """Games of one unit. Small units bring new weights into play sooner."""
     simulations: int = Field(16, ge=1, le=100_000)
     """Search simulations a move."""
-    exploration: float = Field(1.25, gt=0)
+    exploration: float = Field(0.7, gt=0)
     """The constant of PUCT."""
     noise: float = Field(0.25, ge=0, le=1)
     """Share of Dirichlet(1) noise in the root priors."""
