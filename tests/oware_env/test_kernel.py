@@ -85,9 +85,7 @@ def check_that_an_edited_rule_arrives(tree, script, right):
 
     path = tree / "oware_env" / "rules.py"
     text = path.read_text()
-    edited = text.replace(
-        "return seeds == 2 or seeds == 3", "return seeds == 2"
-    )
+    edited = text.replace("return seeds == 2 or seeds == 3", "return seeds == 2")
     assert edited != text
     path.write_text(edited)
     edited_number, edited_cache = answer(tree, script)
