@@ -37,7 +37,13 @@ class Terminal:
     def tell(self, text: str, speaker: str = "") -> None:
         """Write a paragraph, wrapped to the width of a page; further lines are indented."""
         head = f"{speaker}: " if speaker else ""
-        page = textwrap.fill(head + text, _COLUMNS, subsequent_indent="  ", break_on_hyphens=False)
+        page = textwrap.fill(
+            head + text,
+            _COLUMNS,
+            subsequent_indent="  ",
+            break_on_hyphens=False,
+            break_long_words=False,  # a path stays whole, to be copied
+        )
         if head and self.colour and page.startswith(head):
             page = f"\x1b[1m{head}\x1b[0m{page.removeprefix(head)}"
         self.say(page)

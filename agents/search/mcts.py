@@ -27,9 +27,7 @@ from oware_env.errors import OwareError
 from oware_env.positions import Decisions, Positions
 from oware_env.rules import Rules, require_abapa
 
-# The constant of PUCT. AlphaZero's 1.25 is too curious for values in [-1, 1] and few simulations:
-# the same network scored 79 % with it and 89 % with 0.5 or 0.8 (docs/decisions/0009).
-EXPLORATION = 0.65
+EXPLORATION = 1.25  # the constant of PUCT, as in AlphaZero's supplement; noisy values want it
 
 
 class SearchResult(NamedTuple):

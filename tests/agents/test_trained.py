@@ -9,7 +9,7 @@ from agents.neural.checkpoint import newest_checkpoint, write_checkpoint
 from agents.neural.evaluator import NetworkEvaluator, check_device
 from agents.neural.network import build_network
 from agents.search.mcts import Mcts, Search
-from agents.trained import PolicyAgent, load_agent, neural_agent
+from agents.trained import EXPLORATION, PolicyAgent, load_agent, neural_agent
 from oware_env.errors import OwareError
 from oware_env.positions import Positions, game_keys
 from oware_env.rules import Rules, status
@@ -87,7 +87,8 @@ def test_with_simulations_a_search_plays(run, positions):
     agent = load_agent(run, sims=16)
     assert isinstance(agent, Mcts) and agent.name == f"{run}:sims=16"
     evaluator = NetworkEvaluator(build_network("tiny", 100))
-    assert same(agent.decide(asked), Mcts(Search(evaluator, simulations=16), "x").decide(asked))
+    search = Search(evaluator, simulations=16, exploration=EXPLORATION)
+    assert same(agent.decide(asked), Mcts(search, "x").decide(asked))
     assert (agent.decide(asked).policy * 16 % 1 == 0).all()
 
 
