@@ -81,6 +81,12 @@ def _mcts(build: Build) -> Agent:
     return Mcts(search, build.name)
 
 
+def _openspiel_mcts(build: Build) -> Agent:
+    from agents.openspiel import OpenSpielMcts
+
+    return OpenSpielMcts(build.rules, **build.values)
+
+
 def _neural(build: Build) -> Agent:
     from agents.trained import load_agent
 
@@ -110,6 +116,14 @@ ROSTER: dict[str, Entry] = {
         _mcts,
         "tree search with random rollouts",
         {"sims": SIMULATIONS._replace(default=200, meaning="simulations a move")},
+    ),
+    "openspiel-mcts": Entry(
+        _openspiel_mcts,
+        "the tree search of OpenSpiel, in its own Python; needs open_spiel",
+        {
+            "sims": SIMULATIONS._replace(default=1000, meaning="simulations a move", low=2),
+            "uct": Parameter(float, None, "exploration; 2 when left out", 0, 1000),
+        },
     ),
 }
 
