@@ -29,7 +29,7 @@ $(BIN)/python:
 
 $(STAMP): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing into .venv (a few minutes the first time) ..."
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e ".[dev,compat]"
 	@touch $(STAMP)
 
 train: setup ## train the quick preset from nothing (about five minutes on two cores)
