@@ -24,5 +24,9 @@ __all__ = [
     "oware_v0",
 ]
 
-gymnasium.register("Oware-v0", "oware_env.single_agent:OwareSingleAgentEnv")
+gymnasium.register(
+    "Oware-v0",
+    "oware_env.single_agent:OwareSingleAgentEnv",
+    vector_entry_point="oware_env.vector:OwareVectorEnv",
+)
 pettingzoo.register("aec", "oware/oware-v0", "oware_env.oware_v0:env")

@@ -5,7 +5,7 @@ mover-relative; finished games are handed back and their rows restart at once, s
 over (and no search ever sees a finished root).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -109,6 +109,17 @@ def _checked_seed(seed: int) -> int:
     return int(seed)
 
 
+def one_integer_each(name: str, values: Any, count: int) -> np.ndarray:
+    """``values`` as an array of ``count`` integers of any type, else OwareError naming them."""
+    values = np.asarray(values)
+    if values.shape != (count,) or values.dtype.kind not in "iu":
+        raise OwareError(
+            f"{name} must be {count} integers, one a row, "
+            f"not {values.dtype} of shape {values.shape}"
+        )
+    return values
+
+
 def _check_out(out: np.ndarray, shape: tuple[int, ...], dtype: type) -> None:
     """Refuse an array that a kernel would write beyond, or into with other types."""
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype:
@@ -193,12 +204,7 @@ class Batch:
         return self.boards, self.plies, self.keys, self.south_to_move, self.games, self.statuses
 
     def _checked(self, moves: np.ndarray) -> np.ndarray:
-        moves = np.asarray(moves)
-        if moves.shape != (len(self),) or moves.dtype.kind not in "iu":
-            raise OwareError(
-                f"moves must be {len(self)} integers, one a row, "
-                f"not {moves.dtype} of shape {moves.shape}"
-            )
+        moves = one_integer_each("moves", moves, len(self))
         row = first_illegal(self.statuses, moves)
         if row >= 0:
             raise self._illegal(row, int(moves[row]))

@@ -1,10 +1,10 @@
-"""What the environments share: how an episode starts, is observed, rewarded and drawn.
+"""What the environments share: how an episode starts, is answered, observed, rewarded and drawn.
 
 Knows neither PettingZoo nor Gymnasium. An episode's key is a hash of (seed, number of the
 episode since that seed), so an opening drawn at random does not depend on who drew it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -17,13 +17,18 @@ from oware_env.kernel import kernel
 from oware_env.lockstep import play_randomly
 from oware_env.notation import START
 from oware_env.positions import DRAW_MOVE, Positions, game_key, pick_move, random_bits
-from oware_env.rules import SEEDS, Rules, legal_moves
+from oware_env.rules import SEEDS, Rules, legal_moves, status
 from oware_env.state import State
 
+Opponent = Callable[[Positions], np.ndarray]
+"""Answers B running positions with B legal moves, integers 0-5."""
+
+SEATS = ("south", "north", "alternate")
 RENDER_MODES = ("human", "ansi", "rgb_array")
 REWARDS = ("result", "margin")
 OPTIONS = ("position", "ply", "random_plies")
-_OPENING_TRIES = 100
+ILLEGAL_REWARD = -1.0  # of a learner whose illegal action ended its episode
+OPENING_TRIES = 100
 
 
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> Any:
@@ -53,9 +58,31 @@ def rewards(state: State, reward: str) -> tuple[float, float]:
     if outcome is None:
         raise ValueError(f"the game still runs in {state.to_text()}")
     south, north = outcome.scores
-    if reward == "margin":
-        return (south - north) / SEEDS, (north - south) / SEEDS
-    return float(np.sign(south - north)), float(np.sign(north - south))
+    by_margin = reward == "margin"
+    return score_reward(south, north, by_margin), score_reward(north, south, by_margin)
+
+
+@kernel
+def score_reward(own, other, by_margin):
+    """The reward of a side with settled total ``own``: 1, 0 or -1; or the margin / 48."""
+    return (own - other) / SEEDS if by_margin else float(np.sign(own - other))
+
+
+@kernel
+def draw_opening(board, ply, moves, numbering, max_plies):
+    """Play random moves in place until ``moves`` int8[K] is full and the game still runs.
+
+    ``numbering`` is (seed, number of the next episode, how many may be tried). Returns the
+    number of the first episode that suits, or -1.
+    """
+    seed, first, tries = numbering
+    start = board.copy()
+    for episode in range(first, first + tries):
+        board[:] = start
+        end = play_randomly(board, ply, moves, game_key(seed, episode), max_plies)
+        if status(board, end, max_plies) < 64:
+            return episode
+    return -1
 
 
 class Openings:
@@ -81,15 +108,17 @@ class Openings:
         if not random_plies:
             yield start, self._next_key()
             return
-        for _ in range(_OPENING_TRIES):
-            key = self._next_key()
-            state = play_random_plies(start, random_plies, key)
-            if not state.is_over:
-                yield state, key
-        raise OwareError(
-            f"option 'random_plies' {random_plies} ended {_OPENING_TRIES} games from "
-            f"{start.to_text()} before the first turn: use fewer"
-        )
+        moves = np.empty(opening_plies(start, random_plies), np.int8)
+        end = self._episode + OPENING_TRIES
+        while self._episode < end:
+            numbering = self._seed, self._episode, end - self._episode
+            episode = draw_opening(start.board, start.ply, moves, numbering, start.rules.max_plies)
+            if episode < 0:
+                break
+            self._episode = episode
+            yield _played(start, moves), self._next_key()
+        self._episode = end
+        raise OwareError(no_first_turn(start, random_plies))
 
     def _reseed(self, seed: int | None) -> None:
         if seed is not None:
@@ -104,34 +133,51 @@ class Openings:
         return key
 
 
-def read_options(options: Mapping[str, Any] | None, rules: Rules) -> tuple[State, int]:
-    """The state and the number of random plies that reset options ask for; raises OwareError."""
+def read_options(
+    options: Mapping[str, Any] | None, rules: Rules, known: tuple[str, ...] = OPTIONS
+) -> tuple[State, int]:
+    """The state and the number of random plies that reset options ask for.
+
+    Raises OwareError for a bad value, and for an option that is not among the ``known``.
+    """
     options = {} if options is None else options
     if not isinstance(options, Mapping):
         raise OwareError(f"reset options must be a dict such as {{'ply': 0}}, not {options!r}")
     for key in options:
         # PettingZoo's api_test gives every environment {"options": 1}.
-        if key not in (*OPTIONS, "options"):
-            close = get_close_matches(str(key), OPTIONS, 1)
+        if key not in (*known, "options"):
+            close = get_close_matches(str(key), known, 1)
             meant = f"; did you mean {close[0]!r}?" if close else ""
-            raise OwareError(f"unknown reset option {key!r}: known are {', '.join(OPTIONS)}{meant}")
+            raise OwareError(f"unknown reset option {key!r}: known are {', '.join(known)}{meant}")
     state = State.parse(options.get("position", START), rules, options.get("ply", 0))
     return state, whole_number("option 'random_plies'", options.get("random_plies", 0))
 
 
-def whole_number(name: str, value: Any) -> int:
-    """Return ``value`` as an int of at least 0, else raise OwareError naming it."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-        raise OwareError(f"{name} must be a whole number of at least 0, not {value!r}")
+def opening_plies(start: State, random_plies: int) -> int:
+    """How many random plies to play from a start: no more than there are until the move limit."""
+    return min(random_plies, start.rules.max_plies - start.ply)
+
+
+def no_first_turn(start: State, random_plies: int) -> str:
+    """What to tell a user whose reset options leave the learner without a first move."""
+    if not random_plies:
+        return f"the game from {start.to_text()} is over before the learner's first move"
+    return (
+        f"option 'random_plies' {random_plies} ended {OPENING_TRIES} games from "
+        f"{start.to_text()} before the first turn: use fewer"
+    )
+
+
+def whole_number(name: str, value: Any, least: int = 0) -> int:
+    """Return ``value`` as an int of at least ``least``, else raise OwareError naming it."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise OwareError(f"{name} must be a whole number of at least {least}, not {value!r}")
     return int(value)
 
 
-def play_random_plies(state: State, plies: int, key: np.uint64) -> State:
-    """The state after up to ``plies`` uniformly random moves; fewer when the game ends."""
-    moves = np.full(plies, -1, np.int8)
-    play_randomly(state.board, state.ply, moves, key, state.rules.max_plies)
-    for move in moves[moves >= 0]:
-        state = state.play(int(move))
+def _played(state: State, moves: np.ndarray) -> State:
+    for move in moves.tolist():
+        state = state.play(move)
     return state
 
 
@@ -148,6 +194,33 @@ def _uniform_moves(boards, plies, keys):
 def random_opponent(positions: Positions) -> np.ndarray:
     """The opponent used when none is given: uniformly random legal moves, int8[B]."""
     return _uniform_moves(*positions)
+
+
+def checked_opponent(opponent: Opponent | None) -> Opponent:
+    """The opponent, or the random one for None; raises OwareError when it cannot be called."""
+    if opponent is not None and not callable(opponent):
+        raise OwareError(
+            "opponent must be a callable from Positions to moves, such as "
+            f"agents.as_opponent(agent), not {opponent!r}"
+        )
+    return opponent or random_opponent
+
+
+def ask(opponent: Opponent, positions: Positions) -> np.ndarray:
+    """The opponent's answers to B positions: B integers, legal or not. Else raises OwareError."""
+    count = len(positions.plies)
+    moves = np.asarray(opponent(positions))
+    if moves.shape != (count,):
+        raise OwareError(
+            f"opponent {opponent!r} answered {count} position{'s' * (count > 1)} with moves of "
+            f"shape {moves.shape}; it must be ({count},)"
+        )
+    if moves.dtype.kind not in "iu":
+        raise OwareError(
+            f"opponent {opponent!r} answered with moves of type {moves.dtype}; "
+            "they must be integers 0-5"
+        )
+    return moves
 
 
 class Display:

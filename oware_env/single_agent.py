@@ -4,7 +4,7 @@ The learner sees the board from its own side whichever seat it has; the opponent
 part of the environment. An opponent is any callable from Positions to moves int8[B].
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
@@ -13,24 +13,24 @@ from gymnasium import spaces
 
 from oware_env.encoding import MASKS, observation_size
 from oware_env.episode import (
+    ILLEGAL_REWARD,
     RENDER_MODES,
     REWARDS,
+    SEATS,
     Display,
     Openings,
+    Opponent,
+    ask,
+    checked_opponent,
+    no_first_turn,
     observe,
     one_of,
-    random_opponent,
     rewards,
 )
 from oware_env.errors import OwareError
 from oware_env.positions import Positions
 from oware_env.rules import HOUSES, Rules, require_abapa
 from oware_env.state import IllegalMove, State
-
-Opponent = Callable[[Positions], np.ndarray]
-
-SEATS = ("south", "north", "alternate")
-ILLEGAL_REWARD = -1.0
 
 
 class OwareSingleAgentEnv(gymnasium.Env):
@@ -58,12 +58,7 @@ class OwareSingleAgentEnv(gymnasium.Env):
         reward: str = "result",
         render_mode: str | None = None,
     ) -> None:
-        if opponent is not None and not callable(opponent):
-            raise OwareError(
-                "opponent must be a callable from Positions to moves, such as "
-                f"agents.as_opponent(agent), not {opponent!r}"
-            )
-        self.opponent = opponent or random_opponent
+        self.opponent = checked_opponent(opponent)
         self.rules = require_abapa(rules)
         self.seat = one_of("seat", seat, SEATS)
         self._size = observation_size(observation)
@@ -101,11 +96,11 @@ class OwareSingleAgentEnv(gymnasium.Env):
         for start, key in self._openings.starts(seed, options):
             state = self._until_learner(start, south, key)
             if not state.is_over:
-                super().reset(seed=seed)
+                super().reset(seed=None if seed is None else int(seed))  # numpy's integers too
                 self._state, self._key, self._south, self._done = state, key, south, False
                 self._show()
                 return self._observation(), self._info()
-        raise OwareError(f"the game from {start.to_text()} is over before the learner's first move")
+        raise OwareError(no_first_turn(start, 0))
 
     def step(
         self, action: int | np.integer
@@ -134,14 +129,9 @@ class OwareSingleAgentEnv(gymnasium.Env):
         if state.is_over or state.south_to_move == south:
             return state
         plies, keys = np.array([state.ply], np.int32), np.array([key], np.uint64)
-        moves = np.asarray(self.opponent(Positions(state.board[None], plies, keys)))
-        if moves.shape != (1,):
-            raise OwareError(
-                f"opponent {self.opponent!r} answered one position with moves of shape "
-                f"{moves.shape}; it must be (1,)"
-            )
+        move = ask(self.opponent, Positions(state.board[None], plies, keys))[0]
         try:
-            return state.play(moves[0])
+            return state.play(move)
         except IllegalMove as error:
             raise OwareError(f"opponent {self.opponent!r}: {error}") from error
 
