@@ -17,6 +17,7 @@ from benchmarks.figure import Figure, show
 from benchmarks.random_play import random_play
 from benchmarks.search import lockstep_search
 from benchmarks.state import state_play
+from benchmarks.vector import vector_steps
 
 PACKAGES = ("numpy", "numba", "torch", "pettingzoo", "open_spiel")
 
@@ -75,7 +76,7 @@ def main() -> int:
     progress = Console(stderr=True)
     figures: list[Figure] = []
     with progress.status("Measuring ..."):
-        for measure in (random_play, batch_steps, aec_loop, state_play):
+        for measure in (random_play, batch_steps, vector_steps, aec_loop, state_play):
             figures.append(measure())
         figures += lockstep_search()
     console = Console()

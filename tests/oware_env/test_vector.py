@@ -376,6 +376,13 @@ def test_the_constructors_seed_is_that_of_the_first_reset():
     assert starts(OwareVectorEnv(2, seed=[5, 8]))[0] == first[0]
 
 
+def test_seeds_may_be_numpys_integers():
+    single = OwareSingleAgentEnv(seat="north").reset(seed=np.int64(41))[0]
+    for seed in (np.int64(40), np.array([40, 41])):
+        observations, _ = OwareVectorEnv(2, seat="north").reset(seed=seed)
+        np.testing.assert_array_equal(observations[1], single)
+
+
 def test_every_render_mode_shows_each_board():
     env = OwareVectorEnv(3, last_legal, render_mode="ansi")
     env.reset()
