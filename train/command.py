@@ -2,16 +2,21 @@
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agents.settings import nearest, parse_command, read_settings, run_command
 from oware_env.errors import OwareError
 from train.config import Budget, Config
 
+if TYPE_CHECKING:
+    from train.training import Algorithm
+
 DESCRIPTION = """Train an Oware agent by self-play, from nothing, then play it against a ladder.
 
 oware-train configs/alphazero-quick.toml
+oware-train configs/ppo-quick.toml
 oware-train configs/alphazero-quick.toml --budget.minutes 2 --seed 7
 oware-train --resume runs/quick"""
 
@@ -48,8 +53,7 @@ def with_one_budget(arguments: Sequence[str]) -> list[str]:
 
 def _resumed(arguments: Sequence[str], folder: str) -> tuple[Config, Path]:
     """The configuration of a run that goes on, with the harmless options changed."""
-    from train.alphazero import run_path
-    from train.run import CONFIG
+    from train.run import CONFIG, run_path
 
     path = run_path(folder)
     if not (path / CONFIG).is_file():
@@ -84,44 +88,55 @@ def _flat(document: dict[str, object], prefix: str = "") -> dict[str, object]:
     return flat
 
 
+def _algorithm(config: Config) -> "Callable[[Config], Algorithm]":
+    """The algorithm that the configuration asks for."""
+    from train.alphazero import AlphaZero
+    from train.ppo import PPO
+
+    algorithms: dict[str, Callable[[Config], Algorithm]] = {"alphazero": AlphaZero, "ppo": PPO}
+    return algorithms[config.algorithm]
+
+
 def _train(config: Config, folder: Path | None, started: float) -> None:
     """Train a new run, or the run in ``folder`` from its newest checkpoint."""
-    from train.alphazero import AlphaZero, compile_kernels, resume
-    from train.evaluate import final_tournament
-    from train.run import create_run, open_run
+    from train.training import compile_kernels, open_training
 
     _check(config)
-    seconds = compile_kernels(config)
+    kind = _algorithm(config)
+    seconds = compile_kernels(kind, config)
     started += seconds
     if seconds:
         print(f"compiled the kernels in {seconds:.0f} s (once for each version of the code)")
-    run = create_run(config) if folder is None else open_run(folder)
-    try:
-        training = (
-            AlphaZero(config, run, started) if folder is None else resume(config, run, started)
-        )
-        print(f"training {run.path} for {budget_text(config)}; seed {config.seed}", flush=True)
+    with open_training(kind, config, folder, started) as training:
+        path = training.run.path
+        print(f"training {path} for {budget_text(config)}; seed {config.seed}", flush=True)
         is_done = training.train()
-    finally:
-        run.close()
     print(
-        f"learned from {training.games:,} games ({training.window.total:,} positions) "
-        f"in {training.minutes:.1f} minutes and {training.learner.steps:,} steps"
+        f"learned from {training.games:,} games ({training.algorithm.positions:,} positions) "
+        f"in {training.minutes:.1f} minutes and {training.algorithm.learner.steps:,} steps"
     )
     if not is_done and training.units == 0:
         print("stopped before the first games were learned from: there is nothing to go on with")
         raise KeyboardInterrupt
     if not is_done:
-        print(f"stopped; go on with: oware-train --resume {run.path}")
+        print(f"stopped; go on with: oware-train --resume {path}")
         raise KeyboardInterrupt
     if config.evaluation.at_end:
-        begun = time.monotonic()
-        print(f"\nThe final tournament, {config.evaluation.simulations} simulations a move:")
-        result = final_tournament(run.path, config)
-        print(result)
-        print(*result.matches, sep="\n")
-        print(f"(played in {time.monotonic() - begun:.0f} s; the games are in {run.path}/results)")
-    print(_what_next(run.path, config))
+        _show_final_table(path, config)
+    print(_what_next(path, config))
+
+
+def _show_final_table(path: Path, config: Config) -> None:
+    """Play and print the final tournament of a run."""
+    from train.evaluate import final_tournament
+
+    begun, simulations = time.monotonic(), config.evaluation.simulations
+    how = f"{simulations} simulations a move" if simulations else "the policy alone, no search"
+    print(f"\nThe final tournament, {how}:")
+    result = final_tournament(path, config)
+    print(result)
+    print(*result.matches, sep="\n")
+    print(f"(played in {time.monotonic() - begun:.0f} s; the games are in {path}/results)")
 
 
 def _check(config: Config) -> None:
@@ -145,7 +160,9 @@ def budget_text(config: Config) -> str:
 
 
 def _what_next(path: Path, config: Config) -> str:
-    agent = f"{path}:sims={config.evaluation.simulations}"
+    from train.evaluate import agent_spec
+
+    agent = agent_spec(path, config)
     return f"""
 What next:
   oware-play {agent}                       play against it

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from agents.settings import Settings
+from oware_env.errors import OwareError
 from oware_env.rules import Rules
 
 
@@ -72,6 +73,29 @@ class Learning(Settings):
     """Weight of the full-margin loss beside policy and result."""
 
 
+class Ppo(Settings):
+    """PPO: how much to trust a unit of games, and the past selves it is played against."""
+
+    epochs: int = Field(1, ge=1, le=100)
+    """Times that each sample is learned from."""
+    clip: float = Field(0.2, gt=0)
+    """How far the chance of a move may move away from that it was played with: 0.2 is 20 %."""
+    target_kl: float = Field(0.03, gt=0)
+    """No further epoch once the policy is this far, in nats, from the one that played."""
+    trace: float = Field(0.9, ge=0, le=1)
+    """Lambda of the advantages: 0 trusts the value of the next position, 1 the game's result."""
+    entropy_weight: float = Field(0.01, ge=0)
+    """Weight of the bonus for an open mind."""
+    value_weight: float = Field(0.5, ge=0)
+    """Weight of the result loss, and of the margin loss in it, beside the policy's."""
+    pool_share: float = Field(0.5, ge=0, le=1)
+    """Share of a unit's games against a past self; in the others both sides learn."""
+    pool_size: int = Field(24, ge=1, le=1000)
+    """Past selves that are kept, evenly spread over the run."""
+    pool_units: int = Field(10, ge=1)
+    """Units between two of them at first; twice as many whenever the pool is full."""
+
+
 class Replay(Settings):
     """The window of positions that samples are drawn from."""
 
@@ -102,8 +126,8 @@ class Evaluation(Settings):
     """Paired games against each opponent during the run."""
     games_at_end: int = Field(200, ge=2, multiple_of=2)
     """Paired games of every pairing of the final table."""
-    simulations: int = Field(64, ge=1)
-    """Search simulations of the trained agent."""
+    simulations: int = Field(64, ge=0)
+    """Search simulations of the trained agent; 0 for the policy alone."""
     opening_plies: int = Field(6, ge=0, le=40)
     """Random plies of each opening."""
 
@@ -111,6 +135,8 @@ class Evaluation(Settings):
 class Config(Settings):
     """A training run. ``seed`` and the rest of this decide every game (see the design's law 4)."""
 
+    algorithm: Literal["alphazero", "ppo"] = "alphazero"
+    """How to learn: alphazero searches, ppo plays by the policy alone."""
     name: str = Field("run", min_length=1, pattern=r"^[A-Za-z0-9._-]+$")
     """Name of the run: its folder is runs/NAME."""
     seed: int = Field(0, ge=0)
@@ -132,7 +158,9 @@ class Config(Settings):
     learning: Learning = Learning()
     """The optimiser and its targets."""
     replay: Replay = Replay()
-    """The window of positions."""
+    """The window of positions (AlphaZero)."""
+    ppo: Ppo = Ppo()
+    """How PPO learns."""
     evaluation: Evaluation = Evaluation()
     """Matches against fixed opponents."""
 
@@ -140,3 +168,44 @@ class Config(Settings):
     def rules(self) -> Rules:
         """The rules that games are played under."""
         return Rules(max_plies=self.max_plies)
+
+    def require_algorithm(self, algorithm: str) -> "Config":
+        """Return this when it is for ``algorithm``, else raise OwareError."""
+        if self.algorithm != algorithm:
+            raise OwareError(
+                f"algorithm is {self.algorithm!r}: train with train.{self.algorithm}.run_training, "
+                f"or set algorithm to {algorithm!r}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _nothing_is_given_in_vain(self) -> "Config":
+        """Refuse a value that the algorithm would not read."""
+        others = next(name for name in ONLY_READ_BY if name != self.algorithm)
+        for section, names in ONLY_READ_BY[others].items():
+            given, default = getattr(self, section), type(self).model_fields[section].default
+            for name in names:
+                if getattr(given, name) != getattr(default, name):
+                    raise ValueError(
+                        f"{section}.{name} is read by {others} only, and algorithm is "
+                        f"{self.algorithm!r}"
+                    )
+        return self
+
+
+# What one of the two algorithms does not read: a value given there would do nothing, silently.
+ONLY_READ_BY = {
+    "alphazero": {
+        "selfplay": (
+            "simulations",
+            "exploration",
+            "noise",
+            "temperature_plies",
+            "late_exponent",
+            "search_plies",
+        ),
+        "learning": ("samples_per_position",),
+        "replay": tuple(Replay.model_fields),
+    },
+    "ppo": {"ppo": tuple(Ppo.model_fields)},
+}

@@ -47,9 +47,15 @@ def evaluate_unit(unit: EvaluationUnit) -> Evaluated:
     openings = random_openings(
         pair_count(settings.games_during), settings.opening_plies, config.seed, config.rules
     )
-    trained = neural_agent(evaluator, settings.simulations, "trained")
+    trained = neural_agent(evaluator, settings.simulations or None, "trained")
     match = play_openings((trained, unit.opponent), openings, seed=config.seed, rules=config.rules)
     return Evaluated(unit.opponent, match.score, *match.interval, settings.games_during)
+
+
+def agent_spec(run: Path, config: Config) -> str:
+    """The spec of a run's agent as it is evaluated: with search, or the policy alone."""
+    simulations = config.evaluation.simulations
+    return f"{run}:sims={simulations}" if simulations else str(run)
 
 
 def final_tournament(run: Path, config: Config) -> TournamentResult:
@@ -61,7 +67,7 @@ def final_tournament(run: Path, config: Config) -> TournamentResult:
     step = newest_checkpoint(run).name
     return run_tournament(
         TournamentSettings(
-            agents=(f"{run}:sims={settings.simulations}", *settings.at_end),
+            agents=(agent_spec(run, config), *settings.at_end),
             format="gauntlet",
             games=settings.games_at_end,
             opening_plies=settings.opening_plies,

@@ -18,6 +18,17 @@ from train.samples import UNKNOWN_MARGIN, Samples
 LOSSES = ("policy", "result", "margin")
 
 
+def value_losses(heads: Heads, targets: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Mean cross-entropies of ``result`` and ``margin``; unknown margins count in no sum."""
+    known = targets["margins"] != UNKNOWN_MARGIN
+    classes = torch.where(known, targets["margins"] + SEEDS, 0)
+    margin = functional.cross_entropy(heads.margin, classes, reduction="none") * known
+    return {
+        "result": functional.cross_entropy(heads.result, targets["results"]),
+        "margin": margin.sum() / known.sum().clamp(min=1),
+    }
+
+
 def losses(heads: Heads, targets: dict[str, Tensor], margin_weight: float) -> dict[str, Tensor]:
     """Mean cross-entropies of the three heads and their weighted ``total``.
 
@@ -25,16 +36,9 @@ def losses(heads: Heads, targets: dict[str, Tensor], margin_weight: float) -> di
     """
     policy = -(targets["policies"] * heads.policy.log_softmax(dim=1)).sum(dim=1)
     searched = targets["policies"].sum(dim=1).clamp(min=1e-9, max=1.0)
-    result = functional.cross_entropy(heads.result, targets["results"])
-    known = targets["margins"] != UNKNOWN_MARGIN
-    classes = torch.where(known, targets["margins"] + SEEDS, 0)
-    margin = functional.cross_entropy(heads.margin, classes, reduction="none") * known
-    parts = {
-        "policy": policy.sum() / searched.sum().clamp(min=1.0),
-        "result": result,
-        "margin": margin.sum() / known.sum().clamp(min=1),
-    }
-    return parts | {"total": parts["policy"] + result + margin_weight * parts["margin"]}
+    parts = {"policy": policy.sum() / searched.sum().clamp(min=1.0), **value_losses(heads, targets)}
+    total = parts["policy"] + parts["result"] + margin_weight * parts["margin"]
+    return parts | {"total": total}
 
 
 def masked_policy(heads: Heads, inputs: Tensor) -> Heads:
@@ -82,10 +86,6 @@ class Learner:
 
     def step(self, batch: Samples, progress: float) -> dict[str, Tensor]:
         """One optimiser step; the losses before it. Raises OwareError when they are not finite."""
-        self.network.train()
-        rate = self.rate(progress)
-        for group in self.optimiser.param_groups:
-            group["lr"] = rate
         inputs = torch.from_numpy(batch.inputs).to(self.device)
         targets = {
             "policies": torch.from_numpy(batch.policies).to(self.device),
@@ -94,6 +94,16 @@ class Learner:
         }
         heads = masked_policy(self.network(inputs), inputs)
         parts = losses(heads, targets, self.config.learning.margin_weight)
+        return self.descend(parts, progress)
+
+    def descend(self, parts: dict[str, Tensor], progress: float) -> dict[str, Tensor]:
+        """One optimiser step down the gradient of ``parts["total"]``; the parts, detached.
+
+        With them the gradient's norm and the rate. Raises OwareError when it is not finite.
+        """
+        rate = self.rate(progress)
+        for group in self.optimiser.param_groups:
+            group["lr"] = rate
         self.optimiser.zero_grad(set_to_none=True)
         parts["total"].backward()
         parameters = self.network.parameters()

@@ -13,7 +13,7 @@ SECONDS_BETWEEN_LINES = 20.0
 
 
 class Progress:
-    """Shows the share of the budget, time left, games, losses and each evaluation."""
+    """Shows the share of the budget, time left, what was learned, and each evaluation."""
 
     def __init__(self) -> None:
         self.console = Console(highlight=False)
@@ -36,13 +36,9 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def show(self, share: float, figures: dict[str, float]) -> None:
-        """Show a unit that was learned."""
-        text = (
-            f"{min(share, 1.0):4.0%}  {self._left(share)} left  {figures['total/games']:,.0f} games"
-            f"  {figures['speed/simulations_per_second'] / 1000:,.0f}k sims/s a worker"
-            f"  loss {figures['loss/policy']:.2f} + {figures['loss/result']:.2f}"
-        )
+    def show(self, share: float, summary: str) -> None:
+        """Show a unit that was learned: ``share`` of the budget is used, ``summary`` says what."""
+        text = f"{min(share, 1.0):4.0%}  {self._left(share)} left  {summary}"
         self._bar.update(self._task, completed=min(share, 1.0), text=text)
         now = time.monotonic()
         if not self.console.is_terminal and now - self._line_at >= SECONDS_BETWEEN_LINES:

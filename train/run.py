@@ -116,6 +116,12 @@ def open_run(path: Path) -> RunFolder:
     return RunFolder(path, step + 1)
 
 
+def run_path(text: str) -> Path:
+    """A run folder given as text; a bare name is looked for in runs/ too."""
+    path = Path(text)
+    return path if path.exists() or path.is_absolute() else RUNS / path
+
+
 def _forget_after(metrics: Path, step: int) -> None:
     """Cut off the lines beyond ``step``, and a last one that was torn."""
     size = 0

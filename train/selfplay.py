@@ -36,13 +36,14 @@ class Played(NamedTuple):
     figures: dict[str, float]  # means for the log; times in seconds are not reproducible
 
 
-class _Clocked:
+class Clocked:
     """An evaluator that notes the time spent in it."""
 
     def __init__(self, evaluator: NetworkEvaluator) -> None:
         self.evaluator, self.seconds = evaluator, 0.0
 
     def __call__(self, positions: Positions) -> tuple[np.ndarray, np.ndarray]:
+        """What the evaluator says."""
         start = time.perf_counter()
         answer = self.evaluator(positions)
         self.seconds += time.perf_counter() - start
@@ -85,7 +86,7 @@ def play_unit(unit: SelfPlayUnit) -> Played:
     start = time.perf_counter()
     config = unit.config
     network = network_from(load(unit.weights), config.network, f"unit {unit.number}")
-    clocked = _Clocked(NetworkEvaluator(network, config.rules, config.device))
+    clocked = Clocked(NetworkEvaluator(network, config.rules, config.device))
     evaluator = CachedEvaluator(clocked, config.rules)
     search = Search(
         evaluator,
@@ -105,7 +106,10 @@ def play_unit(unit: SelfPlayUnit) -> Played:
         np.concatenate(diary.south),
         ends,
     )
-    figures = _figures(ends, diary) | {
+    figures = game_figures(ends) | {
+        "games": float(len(ends.plies)),
+        "policy_entropy": diary.entropy / max(1, diary.searched),
+        "search_surprise": diary.surprise / max(1, diary.searched),
         "positions": float(len(samples)),
         "simulations": float(diary.searched * config.selfplay.simulations),
         "evaluations": float(evaluator.judged),
@@ -146,16 +150,12 @@ def _decide(games: Lockstep, search: Search, config: Config, diary: _Diary) -> n
     return draw_moves(result.visits, positions.keys, positions.plies, exponents)
 
 
-def _figures(ends: GameEnds, diary: _Diary) -> dict[str, float]:
-    """What the log says of the games of a unit."""
+def game_figures(ends: GameEnds) -> dict[str, float]:
+    """What the log says of games between equal sides: their length, how they end, who wins."""
     margin = ends.scores[:, 0].astype(np.int64) - ends.scores[:, 1]
-    searched = max(1, diary.searched)
     return {
-        "games": float(len(margin)),
         "game_length": float(ends.plies.mean()),
         "limit_share": float((ends.reasons == MOVE_LIMIT).mean()),
         "draw_rate": float((margin == 0).mean()),
         "first_player_score": float((np.sign(margin) + 1).mean() / 2),
-        "policy_entropy": diary.entropy / searched,
-        "search_surprise": diary.surprise / searched,
     }

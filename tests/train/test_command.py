@@ -88,6 +88,12 @@ BAD_FILES = {
         "bad.toml: budget: give one of minutes, games and steps, not minutes and steps",
     ),
     "broken TOML": ("[selfplay\ngames = 4\n", "bad.toml is not valid TOML"),
+    "an unknown algorithm": ('algorithm = "dqn"\n', "must be 'alphazero' or 'ppo', not 'dqn'"),
+    "what the algorithm does not read": (
+        'algorithm = "ppo"\n[selfplay]\nnoise = 0.5\n',
+        "bad.toml: selfplay.noise is read by alphazero only, and algorithm is 'ppo'",
+    ),
+    "an unknown key of PPO": ("[ppo]\nepoch = 2\n", "the nearest is 'ppo.epochs'"),
     "an unknown network": ('network = "huge"\n', "not 'huge'"),
 }
 
@@ -124,6 +130,10 @@ BAD_WORDS = {
     ),
     "an unknown opponent of the final table": (["--evaluation.at-end", "gredy"], "greedy"),
     "a run that is not there": (["--resume", "runs/none"], "runs/none is not the folder of a run"),
+    "a bad value of PPO": (
+        ["--algorithm", "ppo", "--ppo.epochs", "0"],
+        "ppo.epochs must be greater than or equal to 1, not 0",
+    ),
     "no name": (["--name", ""], "name"),
     "a name with a path in it": (["--name", "../other"], "name"),
 }

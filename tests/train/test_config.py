@@ -5,7 +5,7 @@ import pytest
 from agents.settings import read_settings
 from oware_env.errors import OwareError
 from oware_env.rules import Rules
-from train.config import Budget, Config, Evaluation, Learning, Replay, SelfPlay
+from train.config import ONLY_READ_BY, Budget, Config, Evaluation, Learning, Ppo, Replay, SelfPlay
 
 
 def _leaves(model, prefix=""):
@@ -68,6 +68,26 @@ def test_two_budgets_are_refused_with_both_named(given):
         (Learning, {"average": 1.0}, "average must be less than 1, not 1.0"),
         (Replay, {"growth": -0.1}, "growth must be greater than or equal to 0, not -0.1"),
         (Evaluation, {"games_during": 7}, "games_during must be a multiple of 2, not 7"),
+        (Ppo, {"clip": 0.0}, "clip must be greater than 0, not 0.0"),
+        (Ppo, {"trace": 1.1}, "trace must be less than or equal to 1, not 1.1"),
+        (Ppo, {"pool_share": -0.5}, "pool_share must be greater than or equal to 0, not -0.5"),
+        (Evaluation, {"simulations": -1}, "simulations must be greater than or equal to 0, not -1"),
+        (Config, {"algorithm": "dqn"}, "algorithm must be 'alphazero' or 'ppo', not 'dqn'"),
+        (
+            Config,
+            {"algorithm": "ppo", "selfplay": {"simulations": 32}},
+            "selfplay.simulations is read by alphazero only, and algorithm is 'ppo'",
+        ),
+        (
+            Config,
+            {"algorithm": "ppo", "replay": {"most": 9}},
+            "replay.most is read by alphazero only, and algorithm is 'ppo'",
+        ),
+        (
+            Config,
+            {"ppo": {"epochs": 3}},
+            "ppo.epochs is read by ppo only, and algorithm is 'alphazero'",
+        ),
         (Config, {"name": "a/b"}, "must match pattern '^[A-Za-z0-9._-]+$', not 'a/b'"),
         (Config, {"network": "huge"}, "'tiny', 'small', 'medium' or 'large', not 'huge'"),
         (Config, {"selfplays": {}}, "unknown key 'selfplays'; the nearest is 'selfplay'"),
@@ -80,6 +100,12 @@ def test_what_is_wrong_is_named_with_what_would_be_right(section, values, messag
         section(**values)
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_what_one_algorithm_reads_alone_is_there():
+    for sections in ONLY_READ_BY.values():
+        for section, names in sections.items():
+            assert set(names) <= type(getattr(Config(), section)).model_fields.keys()
 
 
 def test_a_configuration_cannot_be_changed_afterwards():

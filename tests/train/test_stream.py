@@ -28,8 +28,7 @@ class _Backwards:
 
 @pytest.fixture
 def executor(monkeypatch):
-    """Units come back as (number, weights), matches as their opponent."""
-    monkeypatch.setattr(train.stream, "play_unit", lambda unit: (unit.number, unit.weights))
+    """Matches come back as their opponent."""
     monkeypatch.setattr(
         train.stream,
         "evaluate_unit",
@@ -38,18 +37,23 @@ def executor(monkeypatch):
     return _Backwards()
 
 
+def _play(unit):
+    """A unit comes back as its number and weights."""
+    return unit.number, unit.weights
+
+
 def _learn(stream, count, first=0):
     """Take ``count`` units as the training loop does; weights are named after the units learned."""
     found = []
     for handed_out in range(first, first + count):
-        stream.fill(handed_out, lambda learned=handed_out: b"%d" % learned)
+        stream.fill(handed_out, lambda number, learned=handed_out: b"%d" % learned)
         found.append(stream.wait())
         stream.hand_out()
     return found
 
 
 def test_units_come_in_order_with_weights_fixed_by_their_number(tiny, executor):
-    stream = UnitStream(executor, tiny({"selfplay.lag": 3}), [], print)
+    stream = UnitStream(executor, tiny({"selfplay.lag": 3}), _play, print)
     found = _learn(stream, 8)
     assert [number for number, _ in found] == list(range(8))
     # Unit k knows units up to k - 3: the first three are played by untrained weights.
@@ -57,9 +61,9 @@ def test_units_come_in_order_with_weights_fixed_by_their_number(tiny, executor):
 
 
 def test_lag_units_are_in_flight_while_one_is_waited_for(tiny, executor):
-    stream = UnitStream(executor, tiny({"selfplay.lag": 4}), [], print)
+    stream = UnitStream(executor, tiny({"selfplay.lag": 4}), _play, print)
     _learn(stream, 5)
-    stream.fill(5, lambda: b"5")
+    stream.fill(5, lambda number: b"5")
     assert [number for number, _ in stream.in_flight] == [5, 6, 7, 8]
     stream.wait()
     assert [number for number, _ in stream.in_flight] == [5, 6, 7, 8], "5 is not learned yet"
@@ -68,24 +72,26 @@ def test_lag_units_are_in_flight_while_one_is_waited_for(tiny, executor):
 
 
 def test_weights_are_only_packed_when_a_unit_is_missing(tiny, executor):
-    stream = UnitStream(executor, tiny({"selfplay.lag": 2}), [], print)
-    stream.fill(0, lambda: b"0")
-    stream.fill(0, lambda: pytest.fail("nothing is missing"))
+    stream = UnitStream(executor, tiny({"selfplay.lag": 2}), _play, print)
+    stream.fill(0, lambda number: b"0")
+    stream.fill(0, lambda number: pytest.fail("nothing is missing"))
 
 
 def test_a_stream_restored_in_the_middle_goes_on_like_the_first(tiny, executor):
     config = tiny({"selfplay.lag": 3})
-    first = UnitStream(executor, config, [], print)
+    first = UnitStream(executor, config, _play, print)
     _learn(first, 4)
     saved = list(first.in_flight)
-    second = UnitStream(_Backwards(), config, saved, print)
+    second = UnitStream(_Backwards(), config, _play, print)
+    for number, weights in saved:
+        second.ask(number, weights)
     assert _learn(first, 6, first=4) == _learn(second, 6, first=4)
 
 
 def test_evaluations_are_passed_on_and_never_taken_for_units(tiny, executor):
     seen = []
     config = tiny({"selfplay.lag": 2, "evaluation.during": ("random", "greedy")})
-    stream = UnitStream(executor, config, [], seen.append)
+    stream = UnitStream(executor, config, _play, seen.append)
     _learn(stream, 2)
     stream.evaluate(b"2")
     found = _learn(stream, 3, first=2)

@@ -12,43 +12,27 @@ from pathlib import Path
 
 import pytest
 
-import train.alphazero
-import train.stream
-from agents.neural.checkpoint import read_state, read_tensors
+from agents.neural.checkpoint import read_state
+from train.alphazero import AlphaZero
 from train.learner import Learner
 from train.run import config_text, create_run
 from train.selfplay import play_unit
+from train.training import Training
 
 DEATHS = "OWARE_TEST_DEATHS"  # a folder of marks, seen by this process and its workers
 STOPPED = "stopped; go on with: oware-train --resume runs/tiny"
 
 
-def _newest(run):
-    return max((run / "checkpoints").glob("step-*"))
-
-
-def _same_result(first, second):
-    """Whether two runs ended with the same weights, optimiser, window and counters, bit by bit."""
-    folders = _newest(first), _newest(second)
-    states = [read_state(folder) for folder in folders]
-    counters = ("steps", "units", "games", "positions", "window_lengths")
-    if any(states[0][name] != states[1][name] for name in counters):
-        return False
-    for stem in ("ema", "model", "optimiser", "replay"):
-        ours, theirs = (read_tensors(folder, stem) for folder in folders)
-        if ours.keys() != theirs.keys() or not all((ours[k] == theirs[k]).all() for k in ours):
-            return False
-    return True
-
-
-def test_two_workers_learn_the_same_weights_as_none(finished, tiny_toml, tmp_path, run_in):
+def test_two_workers_learn_the_same_weights_as_none(
+    finished, tiny_toml, tmp_path, run_in, same_result
+):
     assert run_in(tmp_path, tiny_toml, "--workers", "2") == 0
-    assert _same_result(finished, tmp_path / "runs" / "tiny")
+    assert same_result(finished, tmp_path / "runs" / "tiny")
 
 
-def test_another_seed_learns_other_weights(finished, tiny_toml, tmp_path, run_in):
+def test_another_seed_learns_other_weights(finished, tiny_toml, tmp_path, run_in, same_result):
     assert run_in(tmp_path, tiny_toml, "--seed", "1") == 0
-    assert not _same_result(finished, tmp_path / "runs" / "tiny")
+    assert not same_result(finished, tmp_path / "runs" / "tiny")
 
 
 def _play_and_die_once(unit):
@@ -71,13 +55,13 @@ def _play_and_die_once(unit):
 
 
 def test_a_worker_killed_in_the_middle_of_a_unit_changes_nothing(
-    finished, tiny_toml, tmp_path, run_in, monkeypatch
+    finished, tiny_toml, tmp_path, run_in, monkeypatch, same_result
 ):
     monkeypatch.setenv(DEATHS, str(tmp_path))
-    monkeypatch.setattr(train.stream, "play_unit", _play_and_die_once)
+    monkeypatch.setattr(AlphaZero, "play", staticmethod(_play_and_die_once))
     assert run_in(tmp_path, tiny_toml, "--workers", "2") == 0
     assert (tmp_path / "died").exists(), "no worker was killed"
-    assert _same_result(finished, tmp_path / "runs" / "tiny")
+    assert same_result(finished, tmp_path / "runs" / "tiny")
 
 
 def _interrupt_while_waiting(monkeypatch, number):
@@ -88,7 +72,7 @@ def _interrupt_while_waiting(monkeypatch, number):
             os.kill(os.getpid(), signal.SIGINT)
         return play_unit(unit)
 
-    monkeypatch.setattr(train.stream, "play_unit", play)
+    monkeypatch.setattr(AlphaZero, "play", staticmethod(play))
 
 
 def _interrupt_while_learning(monkeypatch, number):
@@ -110,7 +94,7 @@ MOMENTS = {"waiting": _interrupt_while_waiting, "learning": _interrupt_while_lea
 @pytest.mark.parametrize("number", [1, 4])
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_a_run_stopped_and_resumed_ends_like_one_that_ran_through(
-    finished, tiny_toml, tmp_path, run_in, monkeypatch, capsys, moment, number
+    finished, tiny_toml, tmp_path, run_in, monkeypatch, capsys, moment, number, newest, same_result
 ):
     with monkeypatch.context() as patches:
         MOMENTS[moment](patches, number)
@@ -118,15 +102,15 @@ def test_a_run_stopped_and_resumed_ends_like_one_that_ran_through(
     run = tmp_path / "runs" / "tiny"
     captured = capsys.readouterr()
     assert STOPPED in captured.out and captured.err == "stopped\n"
-    assert read_state(_newest(run))["units"] == number + (moment == "learning")
+    assert read_state(newest(run))["units"] == number + (moment == "learning")
     assert run_in(tmp_path, "--resume", "runs/tiny") == 0
-    assert _same_result(finished, run)
+    assert same_result(finished, run)
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert [line["unit"] for line in lines if "unit" in line] == [0, 1, 2, 3, 4, 5]
 
 
 def test_a_budget_in_steps_is_met_exactly_also_after_a_resume(
-    tiny_toml, tmp_path, run_in, monkeypatch
+    tiny_toml, tmp_path, run_in, monkeypatch, newest, same_result
 ):
     options = [tiny_toml, "--budget.games", "None", "--budget.steps", "50"]
     assert run_in(tmp_path, *options, "--name", "through") == 0
@@ -135,12 +119,12 @@ def test_a_budget_in_steps_is_met_exactly_also_after_a_resume(
         assert run_in(tmp_path, *options) == 130
     assert run_in(tmp_path, "--resume", "tiny") == 0
     through, resumed = (tmp_path / "runs" / name for name in ("through", "tiny"))
-    assert read_state(_newest(through))["steps"] == 50
-    assert _same_result(through, resumed)
+    assert read_state(newest(through))["steps"] == 50
+    assert same_result(through, resumed)
 
 
 def test_a_crash_loses_only_what_came_after_the_last_checkpoint(
-    finished, tiny_toml, tmp_path, run_in, monkeypatch
+    finished, tiny_toml, tmp_path, run_in, monkeypatch, newest, same_result
 ):
     def crash(unit):
         if unit.number == 4:
@@ -148,22 +132,22 @@ def test_a_crash_loses_only_what_came_after_the_last_checkpoint(
         return play_unit(unit)
 
     with monkeypatch.context() as patches:
-        patches.setattr(train.stream, "play_unit", crash)
+        patches.setattr(AlphaZero, "play", staticmethod(crash))
         with pytest.raises(MemoryError):
             run_in(tmp_path, tiny_toml, "--checkpoint-minutes", "1e-9")
     run = tmp_path / "runs" / "tiny"
     assert len(list((run / "checkpoints").iterdir())) == 2
-    assert read_state(_newest(run))["units"] == 4
+    assert read_state(newest(run))["units"] == 4
     assert run_in(tmp_path, "--resume", "runs/tiny", "--checkpoint-minutes", "2.0") == 0
-    assert _same_result(finished, run)
+    assert same_result(finished, run)
 
 
-def test_a_finished_run_goes_on_with_a_larger_budget(tiny_toml, tmp_path, run_in):
+def test_a_finished_run_goes_on_with_a_larger_budget(tiny_toml, tmp_path, run_in, newest):
     assert run_in(tmp_path, tiny_toml, "--budget.games", "16") == 0
     run = tmp_path / "runs" / "tiny"
-    before = read_state(_newest(run))
+    before = read_state(newest(run))
     assert run_in(tmp_path, "--resume", "runs/tiny", "--budget.games", "32", "--workers", "0") == 0
-    after = read_state(_newest(run))
+    after = read_state(newest(run))
     assert (before["games"], after["games"]) == (16, 32)
     assert after["steps"] > before["steps"] and after["minutes"] > before["minutes"]
 
@@ -173,7 +157,7 @@ def test_a_budget_in_minutes_ends_when_they_are_over(tiny, tmp_path):
         config = tiny({"budget.minutes": 0.5})
         run = create_run(config)
         # Half a minute that began 29 seconds ago, resumed runs included.
-        training = train.alphazero.AlphaZero(config, run, time.monotonic() - 29.0)
+        training = Training(AlphaZero(config), run, time.monotonic() - 29.0)
         assert training.train()
         run.close()
     assert training.progress >= 1.0
@@ -224,7 +208,7 @@ def _running(group):
 
 
 def test_ctrl_c_in_a_terminal_stops_after_a_checkpoint_with_code_130(
-    finished, tiny_toml, tmp_path, run_in
+    finished, tiny_toml, tmp_path, run_in, newest, same_result
 ):
     script = tmp_path / "interrupted.py"
     script.write_text(INTERRUPTED)
@@ -252,9 +236,9 @@ def test_ctrl_c_in_a_terminal_stops_after_a_checkpoint_with_code_130(
         time.sleep(0.02)
     assert not _running(process.pid), "a worker outlived the command"
     run = tmp_path / "runs" / "tiny"
-    assert read_state(_newest(run))["units"] == 3
+    assert read_state(newest(run))["units"] == 3
     assert run_in(tmp_path, "--resume", "runs/tiny", "--workers", "0") == 0
-    assert _same_result(finished, run)
+    assert same_result(finished, run)
 
 
 @pytest.fixture(scope="module")
@@ -270,14 +254,14 @@ def stopped(tmp_path_factory, tiny_toml, run_in):
 FULL_DISK = """
 import resource
 import sys
-import train.alphazero
+import train.training
 
-limit, compile_kernels = int(sys.argv.pop(1)), train.alphazero.compile_kernels
-def compile_then_fill(config):
-    seconds = compile_kernels(config)
+limit, compile_kernels = int(sys.argv.pop(1)), train.training.compile_kernels
+def compile_then_fill(kind, config):
+    seconds = compile_kernels(kind, config)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     return seconds
-train.alphazero.compile_kernels = compile_then_fill
+train.training.compile_kernels = compile_then_fill
 
 if __name__ == "__main__":
     from train.command import main
@@ -297,23 +281,25 @@ def _on_a_full_disk(folder, limit, *words):
 
 
 def test_a_full_disk_while_saving_leaves_the_previous_checkpoint(
-    finished, stopped, tmp_path, run_in
+    finished, stopped, tmp_path, run_in, newest, same_result
 ):
     run = tmp_path / "runs" / "tiny"
     shutil.copytree(stopped, run)
-    before = {path: path.read_bytes() for path in _newest(run).iterdir()}
+    before = {path: path.read_bytes() for path in newest(run).iterdir()}
     done = _on_a_full_disk(tmp_path, 200_000, "--resume", "runs/tiny")
     assert done.returncode == 2
     lines = done.stderr.splitlines()
     assert len(lines) == 1 and lines[0].startswith("error: the checkpoint runs/tiny/checkpoints/")
     assert "could not be written: File too large; earlier checkpoints are as they were" in lines[0]
-    assert {path: path.read_bytes() for path in _newest(run).iterdir()} == before
-    assert [path.name for path in (run / "checkpoints").iterdir()] == [_newest(run).name]
+    assert {path: path.read_bytes() for path in newest(run).iterdir()} == before
+    assert [path.name for path in (run / "checkpoints").iterdir()] == [newest(run).name]
     assert run_in(tmp_path, "--resume", "runs/tiny") == 0
-    assert _same_result(finished, run)
+    assert same_result(finished, run)
 
 
-def test_a_full_disk_while_logging_is_one_clear_line(finished, stopped, tmp_path, run_in):
+def test_a_full_disk_while_logging_is_one_clear_line(
+    finished, stopped, tmp_path, run_in, same_result
+):
     run = tmp_path / "runs" / "tiny"
     shutil.copytree(stopped, run)
     size = (run / "metrics.jsonl").stat().st_size
@@ -321,40 +307,44 @@ def test_a_full_disk_while_logging_is_one_clear_line(finished, stopped, tmp_path
     assert done.returncode == 2
     assert done.stderr == "error: runs/tiny/metrics.jsonl cannot be written: File too large\n"
     assert run_in(tmp_path, "--resume", "runs/tiny") == 0
-    assert _same_result(finished, run)
+    assert same_result(finished, run)
 
 
 COMPILING = """
 import sys
 from pathlib import Path
 import numba.core.dispatcher as dispatcher
-import train.alphazero as alphazero
+import train.training as training
 from agents.settings import read_settings
+from train.alphazero import AlphaZero
 from train.config import Config
 from train.evaluate import EvaluationUnit, evaluate_unit
-from train.learner import Learner
-from train.selfplay import SelfPlayUnit, play_unit
+from train.ppo import PPO
+from train.selfplay import SelfPlayUnit
 
 config = read_settings(Config, sys.argv[1])
-alphazero.CACHE = Path(sys.argv[2])
-assert alphazero.compile_kernels(config) > 0
-assert alphazero.compile_kernels(config) == 0
+training.CACHE = Path(sys.argv[2])
+kind = {"alphazero": AlphaZero, "ppo": PPO}[config.algorithm]
+assert training.compile_kernels(kind, config) > 0
+assert training.compile_kernels(kind, config) == 0
 
 compiled, original = [], dispatcher.Dispatcher.compile
 def note(self, signature):
     compiled.append(f"{self.py_func.__name__} {signature}")
     return original(self, signature)
 dispatcher.Dispatcher.compile = note
-weights = Learner(config).playing_weights()
-play_unit(SelfPlayUnit(weights, config, 0))
+algorithm = kind(config)
+algorithm.learn(algorithm.play(SelfPlayUnit(algorithm.unit_weights(0), config, 0)), 0.0, 10)
+weights = algorithm.learner.playing_weights()
 evaluate_unit(EvaluationUnit(weights, config, "alphabeta:depth=4,evaluation=material"))
 print(compiled)
 """
 
 
-def test_compiling_beforehand_leaves_nothing_to_compile(tiny, tmp_path):
+@pytest.mark.parametrize("algorithm", ["alphazero", "ppo"])
+def test_compiling_beforehand_leaves_nothing_to_compile(tiny, tiny_ppo, tmp_path, algorithm):
     path = tmp_path / "config.toml"
-    path.write_text(config_text(tiny()))
+    path.write_text(config_text({"alphazero": tiny, "ppo": tiny_ppo}[algorithm]()))
     done = subprocess.run(
         [sys.executable, "-c", COMPILING, str(path), str(tmp_path)],
         cwd=Path(__file__).parents[2],

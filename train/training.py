@@ -1,0 +1,271 @@
+"""The training loop that all algorithms share: units, budget, evaluation, checkpoints, resume.
+
+Workers play units of games; the learner takes the units in order. Unit k is played with the
+weights learned from units up to k - lag, whoever plays it and when (law 4 of the design), so a
+run with a budget in games or steps gives the same weights with any number of workers. What a unit
+is and what is learned from it, an :class:`Algorithm` says: train.alphazero or train.ppo.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol, final
+
+import torch
+from torch import Tensor
+
+from agents.neural.checkpoint import (
+    check_rules,
+    newest_checkpoint,
+    read_state,
+    read_tensors,
+    write_checkpoint,
+)
+from agents.workers import open_executor
+from oware_env.errors import OwareError
+from oware_env.kernel import CACHE
+from train.config import Config
+from train.evaluate import Evaluated, EvaluationUnit, evaluate_unit
+from train.interrupt import Interrupt
+from train.learner import Learner
+from train.progress import Progress
+from train.run import RunFolder, commit, create_run, open_run
+from train.selfplay import SelfPlayUnit
+from train.stream import UnitStream
+
+
+class Algorithm(Protocol):
+    """How to train: one unit of games, and what is learned from it."""
+
+    config: Config
+    learner: Learner
+    positions: int  # learned from, or put into a window, since the start of the run
+
+    @property
+    def play(self) -> Callable[[SelfPlayUnit], Any]:
+        """What gives the games of a unit, with ``figures["games"]``: pure, and it pickles."""
+        ...
+
+    def unit_weights(self, number: int) -> bytes:
+        """What unit ``number`` is played with, as things stand now."""
+        ...
+
+    def learn(self, played: Any, progress: float, most_steps: int) -> dict[str, float]:
+        """Learn from the next unit, in at most so many steps; figures for the log."""
+        ...
+
+    def summary(self, figures: dict[str, float]) -> str:
+        """The figures of a unit in a few words, for the progress line."""
+        ...
+
+    def tensors(self) -> dict[str, dict[str, Tensor]]:
+        """All that :meth:`restore` needs beside the learner, by file stem."""
+        ...
+
+    def state(self) -> dict[str, Any]:
+        """The numbers that :meth:`restore` needs."""
+        ...
+
+    def restore(self, folder: Path, state: dict[str, Any]) -> None:
+        """Put back what :meth:`tensors` and :meth:`state` gave for a checkpoint folder."""
+        ...
+
+
+@final
+class Training:
+    """A training run: counts and clocks, and how to save them."""
+
+    def __init__(self, algorithm: Algorithm, run: RunFolder, started: float) -> None:
+        self.algorithm, self.config, self.run = algorithm, algorithm.config, run
+        self.started = started  # clock reading at which the budget began
+        self.units = 0  # units learned
+        self.games = 0
+        self.evaluations = 0  # rounds of evaluation begun
+        self.in_flight: list[tuple[int, bytes]] = []  # units asked for before a resume
+        self.stream: UnitStream | None = None
+        self._saved_at = time.monotonic()
+
+    def train(self) -> bool:
+        """Train until the budget is used up; False when stopped by Ctrl-C (with a checkpoint)."""
+        torch.set_num_threads(1)
+        with (
+            open_executor(self.config.workers) as executor,
+            Interrupt() as interrupt,
+            Progress() as progress,
+        ):
+            on_evaluated = partial(self._evaluated, progress)
+            self.stream = UnitStream(executor, self.config, self.algorithm.play, on_evaluated)
+            for number, weights in self.in_flight:
+                self.stream.ask(number, weights)
+            with suppress(KeyboardInterrupt):
+                while self.progress < 1.0:
+                    self._ask(self.stream)
+                    with interrupt.allowed():
+                        played = self.stream.wait()
+                    if self.progress < 1.0:  # minutes pass while waiting
+                        self.stream.hand_out()
+                        progress.show(self.progress, self._learn(played))
+                    if time.monotonic() - self._saved_at > 60 * self.config.checkpoint_minutes:
+                        self.save()
+            self.save()
+        return self.progress >= 1.0
+
+    def _ask(self, stream: UnitStream) -> None:
+        """Ask for the units to come, with the weights of this moment, and for evaluations due."""
+        stream.fill(self.units, self.algorithm.unit_weights)
+        times = self.config.evaluation.times
+        if self.progress * (times + 1) >= self.evaluations + 1 and self.evaluations < times:
+            self.evaluations += 1
+            stream.evaluate(self.algorithm.learner.playing_weights())
+
+    @property
+    def minutes(self) -> float:
+        """Minutes of the budget used so far, those before a resume included."""
+        return (time.monotonic() - self.started) / 60
+
+    @property
+    def progress(self) -> float:
+        """Share of the budget used up, 0 to 1."""
+        budget = self.config.budget
+        if budget.games is not None:
+            return self.games / budget.games
+        if budget.steps is not None:
+            return self.algorithm.learner.steps / budget.steps
+        return self.minutes / (budget.minutes or 5.0)
+
+    def _learn(self, played: Any) -> str:
+        """Learn from one unit and log it; the figures in a few words."""
+        self.units += 1
+        self.games += int(played.figures["games"])
+        learner, budget = self.algorithm.learner, self.config.budget
+        most_steps = 2**63 if budget.steps is None else budget.steps - learner.steps
+        start = time.perf_counter()
+        figures = self.algorithm.learn(played, self.progress, most_steps) | {
+            "learner/seconds": time.perf_counter() - start,
+            "total/games": self.games,
+            "total/positions": self.algorithm.positions,
+            "total/minutes": self.minutes,
+            "unit": self.units - 1,
+        }
+        self.run.log(learner.steps, figures)
+        return f"{self.games:,} games  {self.algorithm.summary(figures)}"
+
+    def _evaluated(self, progress: Progress, found: Evaluated) -> None:
+        """Log and show a match that was played during the run."""
+        figures = {
+            f"evaluation/{found.opponent}": found.score,
+            f"evaluation_low/{found.opponent}": found.low,
+            f"evaluation_high/{found.opponent}": found.high,
+            f"evaluation_games/{found.opponent}": found.games,
+            "total/minutes": self.minutes,
+        }
+        self.run.log(self.algorithm.learner.steps, figures)
+        progress.show_evaluation(self.minutes, found)
+
+    def save(self) -> None:
+        """Write a checkpoint from which :func:`resume` goes on as if never stopped."""
+        if self.units == 0 or self.stream is None:
+            return
+        weights = {
+            str(number): torch.frombuffer(bytearray(content), dtype=torch.uint8)
+            for number, content in self.stream.in_flight
+        }
+        learner = self.algorithm.learner
+        state = {
+            "rules": self.config.rules._asdict(),
+            "network": self.config.network,
+            "config": self.config.model_dump(),
+            "seed": self.config.seed,
+            "commit": commit(),
+            "torch": torch.__version__,
+            "steps": learner.steps,
+            "units": self.units,
+            "games": self.games,
+            "positions": self.algorithm.positions,
+            "minutes": self.minutes,
+            "evaluations": self.evaluations,
+            **self.algorithm.state(),
+        }
+        tensors = learner.tensors() | self.algorithm.tensors() | {"in_flight": weights}
+        write_checkpoint(self.run.checkpoint_folder(learner.steps), tensors, state)
+        self.run.drop_old_checkpoints()
+        self._saved_at = time.monotonic()
+
+
+def resume(algorithm: Algorithm, run: RunFolder, started: float) -> Training:
+    """The training run of a folder's newest checkpoint, ready to go on."""
+    config, folder = algorithm.config, newest_checkpoint(run.path)
+    state = read_state(folder)
+    check_rules(state, config.rules, folder)
+    if state["network"] != config.network:
+        raise OwareError(
+            f"checkpoint {folder} holds a {state['network']!r} network, "
+            f"the run is configured for {config.network!r}"
+        )
+    stems = ("model", "ema", "optimiser")
+    algorithm.learner.restore({stem: read_tensors(folder, stem) for stem in stems}, state["steps"])
+    algorithm.positions = state["positions"]
+    algorithm.restore(folder, state)
+    training = Training(algorithm, run, started - 60 * state["minutes"])
+    training.units, training.games = state["units"], state["games"]
+    training.evaluations = state["evaluations"]
+    weights = read_tensors(folder, "in_flight")
+    for number in sorted(weights, key=int):
+        training.in_flight.append((int(number), weights[number].numpy().tobytes()))
+    return training
+
+
+@contextmanager
+def open_training(
+    kind: Callable[[Config], Algorithm], config: Config, folder: Path | None, started: float
+) -> Iterator[Training]:
+    """A new run, or the one in ``folder`` from its newest checkpoint; closes its logs at the end.
+
+    The budget begins at the clock reading ``started``.
+    """
+    algorithm = kind(config)
+    run = create_run(config) if folder is None else open_run(folder)
+    try:
+        begin = Training if folder is None else resume
+        yield begin(algorithm, run, started)
+    finally:
+        run.close()
+
+
+def train_new_run(kind: Callable[[Config], Algorithm], config: Config) -> Path:
+    """Train a new run from Python, until its budget is used up, and return its folder.
+
+    The folder is runs/NAME below the current one. Interrupting it (in a notebook: the stop button)
+    keeps what was learned so far.
+    """
+    compile_kernels(kind, config)
+    with open_training(kind, config, None, time.monotonic()) as training:
+        training.train()
+    return training.run.path
+
+
+def compile_kernels(kind: Callable[[Config], Algorithm], config: Config) -> float:
+    """Compile every kernel that training uses, once for each version of the code.
+
+    Returns the seconds it took, 0 when a process has done it before.
+    """
+    simulations = min(2, config.evaluation.simulations)
+    marker = CACHE / f"{config.algorithm}-{'search' if simulations else 'policy'}-is-compiled"
+    if marker.exists():
+        return 0.0
+    start = time.perf_counter()
+    sections = {
+        "selfplay": {"games": 2, "simulations": 2, "search_plies": 10},
+        "evaluation": {"games_during": 2, "simulations": simulations},
+    }
+    small = config.model_copy(update={"max_plies": 12}).model_copy(
+        update={n: getattr(config, n).model_copy(update=v) for n, v in sections.items()}
+    )
+    algorithm = kind(small)
+    algorithm.play(SelfPlayUnit(algorithm.unit_weights(0), small, 0))
+    weights = algorithm.learner.playing_weights()
+    evaluate_unit(EvaluationUnit(weights, small, "alphabeta:depth=2"))
+    marker.touch()
+    return time.perf_counter() - start
