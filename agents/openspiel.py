@@ -185,7 +185,8 @@ def board_of(state: pyspiel.State) -> np.ndarray:
     if game.get_type().short_name != "oware" or game.get_parameters() != PARAMETERS:
         raise OwareError(f"the game must be oware with 6 houses and 4 seeds each, not {game}")
     if state.is_terminal():
-        raise OwareError(f"the game is over, there is nothing to choose:\n{state}")
+        seen = state.observation_string(0)
+        raise OwareError(f"the game is over, there is nothing to choose: {seen}")
     # Houses A-F, a-f, then both stores, each divided by all seeds; the same for either player.
     counts = [round(SEEDS * share) for share in state.observation_tensor()]
     if state.current_player() == 1:
@@ -242,9 +243,9 @@ def play_on_openspiel(
     for moves in openings.tolist():
         for seat in (0, 1):
             state = game.new_initial_state()
-            for move in moves:
+            for ply, move in enumerate(moves):
                 if move not in state.legal_actions():
-                    raise OwareError(f"opening {moves}: move {move} is illegal in\n{state}")
+                    raise OwareError(f"opening {moves}: move {move} at ply {ply} is illegal")
                 state.apply_action(move)
             if state.is_terminal():
                 raise OwareError(f"opening {moves}: the game is over after it")

@@ -2,6 +2,7 @@
 
 import sys
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import agents
 from agents.arena.match import play_match
 from agents.arena.tournament import TournamentSettings, run_tournament
 from agents.roster import parse_spec
+from agents.settings import read_settings
 from oware_env.errors import OwareError
 from oware_env.positions import Positions, game_keys
 from oware_env.rules import Rules, status
@@ -221,3 +223,10 @@ def test_it_plays_in_a_tournament():
     result = run_tournament(settings)
     assert [match.a for match in result.matches] == ["openspiel-mcts:sims=8"] * 2
     assert "openspiel-mcts:sims=8" in str(result)
+
+
+def test_its_configuration_is_a_gauntlet_of_this_agent():
+    path = Path(__file__).resolve().parents[2] / "configs" / "tournament-openspiel.toml"
+    settings = read_settings(TournamentSettings, str(path))
+    assert settings.agents[0] == "openspiel-mcts:sims=1000"
+    assert settings.pairings == [(0, other) for other in range(1, len(settings.agents))]
