@@ -172,7 +172,7 @@ def describe_roster() -> str:
     """Every agent with its idea, and its parameters below it, for help texts."""
     lines = []
     for name, entry in (*ROSTER.items(), ("runs/NAME", NEURAL)):
-        lines.append(f"  {name:<12}{entry.idea}")
+        lines.append(f"  {name:<16}{entry.idea}")
         lines += [f"      {key}: {what.meaning}" for key, what in entry.parameters.items()]
     return "\n".join(lines)
 
