@@ -77,7 +77,7 @@ def main(updates: int = 600, seed: int = 0, games: int = 400) -> None:
         (actor + critic / 2).backward()
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimiser.step()
-        if update % 50 == 0:
+        if update % 25 == 0:
             print(f"update {update}: value error {critic.item():.3f}", flush=True)
 
     def act(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
