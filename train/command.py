@@ -168,7 +168,7 @@ What next:
   oware-play {agent}                       play against it
   oware-tournament {agent} strategist alphabeta:depth=10
   tensorboard --logdir {path.parent}       its curves
-  oware-train --resume {path} --budget.minutes 15"""
+  oware-train --resume {path} --budget.minutes {3 * (config.budget.minutes or 5):g}"""
 
 
 if __name__ == "__main__":

@@ -76,19 +76,19 @@ class Learning(Settings):
 class Ppo(Settings):
     """PPO: how much to trust a unit of games, and the past selves it is played against."""
 
-    epochs: int = Field(1, ge=1, le=100)
+    epochs: int = Field(2, ge=1, le=100)
     """Times that each sample is learned from."""
     clip: float = Field(0.2, gt=0)
     """How far the chance of a move may move away from that it was played with: 0.2 is 20 %."""
     target_kl: float = Field(0.03, gt=0)
     """No further epoch once the policy is this far, in nats, from the one that played."""
-    trace: float = Field(0.9, ge=0, le=1)
+    trace: float = Field(0.8, ge=0, le=1)
     """Lambda of the advantages: 0 trusts the value of the next position, 1 the game's result."""
-    entropy_weight: float = Field(0.01, ge=0)
+    entropy_weight: float = Field(0.05, ge=0)
     """Weight of the bonus for an open mind."""
     value_weight: float = Field(0.5, ge=0)
     """Weight of the result loss, and of the margin loss in it, beside the policy's."""
-    pool_share: float = Field(0.5, ge=0, le=1)
+    pool_share: float = Field(0.25, ge=0, le=1)
     """Share of a unit's games against a past self; in the others both sides learn."""
     pool_size: int = Field(24, ge=1, le=1000)
     """Past selves that are kept, evenly spread over the run."""

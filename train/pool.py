@@ -39,9 +39,12 @@ class Pool:
             self.copies = {n: copy for n, copy in self.copies.items() if n % self.spacing == 0}
 
     def draw(self, seed: int, unit: int) -> Weights:
-        """The past self that a unit is played against, each as likely as any other."""
-        random = np.random.default_rng((seed, unit))
-        return self.copies[list(self.copies)[random.integers(len(self.copies))]]
+        """The past self that a unit is played against: the newer of two drawn uniformly.
+
+        The oldest are soon beaten by everything and teach little.
+        """
+        drawn = np.random.default_rng((seed, unit)).integers(len(self.copies), size=2)
+        return self.copies[list(self.copies)[drawn.max()]]
 
     def tensors(self) -> Weights:
         """All copies in one group, for a checkpoint; ``spacing`` must be saved as well."""

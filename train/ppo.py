@@ -83,8 +83,7 @@ def play_unit(unit: SelfPlayUnit) -> Played:
     """Play the games of a unit; the same unit gives the same bytes on the same machine type."""
     torch.set_num_threads(1)
     start = time.perf_counter()
-    config = unit.config
-    clocks, agents = [], []
+    config, clocks, agents = unit.config, [], []
     for weights in unpack_pair(unit.weights):
         network = network_from(weights, config.network, f"unit {unit.number}")
         clocks.append(Clocked(NetworkEvaluator(network, config.rules, config.device)))
@@ -170,7 +169,8 @@ def _figures(experience: Experience, ends: GameEnds, seats: np.ndarray) -> dict[
 
 def log_policy(heads: Heads, legal: Tensor) -> Tensor:
     """Log-probabilities float32[B, 6]; a move that is not legal gets no chance and no gradient."""
-    return heads.policy.masked_fill(~MOVE_MASKS[legal], NO_MOVE).log_softmax(dim=1)
+    masks = MOVE_MASKS.to(legal.device)[legal]
+    return heads.policy.masked_fill(~masks, NO_MOVE).log_softmax(dim=1)
 
 
 def policy_losses(heads: Heads, batch: dict[str, Tensor], clip: float) -> dict[str, Tensor]:
@@ -227,9 +227,9 @@ def _mean(steps: list[dict[str, Tensor]], name: str) -> float:
 
 def _tensors(experience: Experience, device: torch.device) -> dict[str, Tensor]:
     """A unit as tensors; the advantages are brought to mean 0 and deviation 1 over the unit."""
-    advantages = experience.advantages.astype(np.float64)
-    advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
-    arrays = experience._asdict() | {"advantages": advantages.astype(np.float32)}
+    found = experience.advantages.astype(np.float64)
+    advantages = ((found - found.mean()) / (found.std() + 1e-8)).astype(np.float32)
+    arrays = experience._asdict() | {"advantages": advantages}
     whole = {name: torch.from_numpy(array).to(device) for name, array in arrays.items()}
     return whole | {n: whole[n].long() for n in ("legal", "moves", "results", "margins")}
 
@@ -264,11 +264,10 @@ class PPO:
         return unit_figures(played, learned) | {"pool/size": len(self.pool)}
 
     def summary(self, figures: dict[str, float]) -> str:
-        """Speed, losses and openness in a few words."""
-        return (
-            f"{figures['speed/decisions_per_second'] / 1000:,.0f}k decisions/s a worker"
-            f"  loss {figures['loss/result']:.2f}  entropy {figures['policy/entropy']:.2f}"
-        )
+        """Loss, entropy and speed in a few words."""
+        loss, entropy = figures["loss/result"], figures["policy/entropy"]
+        speed = figures["speed/decisions_per_second"] / 1000
+        return f"{speed:,.0f}k decisions/s  loss {loss:.2f}  entropy {entropy:.2f}"
 
     def tensors(self) -> dict[str, dict[str, Tensor]]:
         """The pool, for a checkpoint."""

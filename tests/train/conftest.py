@@ -42,6 +42,7 @@ TINY_PPO = {
     "selfplay.lag": 2,
     "evaluation.simulations": 0,
     "ppo.epochs": 2,
+    "ppo.pool_share": 0.5,
     "ppo.pool_units": 1,
     "ppo.pool_size": 3,
 }

@@ -8,22 +8,37 @@ import pytest
 from agents.settings import read_settings
 from train.config import Config
 
-ROOT = Path(__file__).parents[2]
-QUICK = ROOT / "configs" / "alphazero-quick.toml"
+CONFIGS = Path(__file__).parents[2] / "configs"
+
+
+@pytest.fixture
+def scores(tmp_path, run_in):
+    """A function (preset, *options) -> scores of 200 games against random and against greedy."""
+
+    def train(preset, *options):
+        words = [str(CONFIGS / preset), "--name", "two", *options]
+        words += ["--evaluation.at-end", "random", "greedy", "--evaluation.games-at-end", "200"]
+        assert run_in(tmp_path, *words) == 0
+        run = tmp_path / "runs" / "two"
+        assert read_settings(Config, run / "config.toml").evaluation.games_at_end == 200
+        (table,) = run.glob("results/*/pairings.csv")
+        with table.open() as file:
+            rows = [row for row in csv.DictReader(file) if "two" in row["a"]]
+        assert all(int(row["games"]) == 200 for row in rows)
+        return {row["b"]: float(row["score"]) for row in rows}
+
+    return train
 
 
 @pytest.mark.slow
-def test_two_minutes_of_training_beat_random_and_greedy(tmp_path, run_in):
-    base = [str(QUICK)] if QUICK.exists() else []
-    words = ["--budget.minutes", "2", "--name", "two", "--evaluation.at-end", "random", "greedy"]
-    assert run_in(tmp_path, *base, *words, "--evaluation.games-at-end", "200") == 0
-    run = tmp_path / "runs" / "two"
-    config = read_settings(Config, run / "config.toml")
-    assert (config.budget.minutes, config.evaluation.games_at_end) == (2.0, 200)
-    (table,) = run.glob("results/*/pairings.csv")
-    with table.open() as file:
-        rows = [row for row in csv.DictReader(file) if "two" in row["a"]]
-    assert all(int(row["games"]) == 200 for row in rows)
-    scores = {row["b"]: float(row["score"]) for row in rows}
-    assert scores["random"] >= 0.95, scores
-    assert scores["greedy"] >= 0.80, scores
+def test_two_minutes_of_alphazero_beat_random_and_greedy(scores):
+    found = scores("alphazero-quick.toml", "--budget.minutes", "2")
+    assert found["random"] >= 0.95, found
+    assert found["greedy"] >= 0.80, found
+
+
+@pytest.mark.slow
+def test_two_minutes_of_ppo_beat_random_and_greedy_without_search(scores):
+    found = scores("ppo-quick.toml", "--budget.games", "20000")
+    assert found["random"] >= 0.90, found
+    assert found["greedy"] >= 0.70, found
