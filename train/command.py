@@ -133,9 +133,7 @@ def _show_final_table(path: Path, config: Config) -> None:
     begun, simulations = time.monotonic(), config.evaluation.simulations
     how = f"{simulations} simulations a move" if simulations else "the policy alone, no search"
     print(f"\nThe final tournament, {how}:")
-    result = final_tournament(path, config)
-    print(result)
-    print(*result.matches, sep="\n")
+    print(final_tournament(path, config))
     print(f"(played in {time.monotonic() - begun:.0f} s; the games are in {path}/results)")
 
 

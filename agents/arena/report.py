@@ -98,7 +98,10 @@ def totals(matches: tuple[MatchResult, ...]) -> dict[str, Any]:
 
 
 def text_report(result: TournamentResult) -> str:
-    """Standings, cross table and notes as plain text, 80 columns wide."""
+    """Standings, cross table and notes as plain text, 80 columns wide.
+
+    A gauntlet has one line a match, however long, in place of the cross table.
+    """
     from rich.console import Console
 
     text = io.StringIO()
@@ -107,8 +110,12 @@ def text_report(result: TournamentResult) -> str:
     rows, whole = standings(result), totals(result.matches)
     anchor = result.settings.agents[result.ratings.anchor]
     console.print(_standings_table(rows, anchor))
-    for start in range(0, len(rows), _COLUMNS_OF_CROSS_TABLE):
-        console.print(_cross_table(result, rows, slice(start, start + _COLUMNS_OF_CROSS_TABLE)))
+    if result.settings.format == "gauntlet":  # a cross table would be empty but for one row
+        console.print("", *result.matches, sep="\n", markup=False, soft_wrap=True)
+    else:
+        for start in range(0, len(rows), _COLUMNS_OF_CROSS_TABLE):
+            columns = slice(start, start + _COLUMNS_OF_CROSS_TABLE)
+            console.print(_cross_table(result, rows, columns))
     console.print(
         f"\nThe first player scored {whole['first_player_score']:.1%}; the move limit ended "
         f"{whole['move_limit_share']:.1%} of the games; {whole['distinct_games']:,} of "

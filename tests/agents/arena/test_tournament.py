@@ -70,6 +70,8 @@ def test_a_gauntlet_plays_the_first_agent_against_each_other():
         ("random", "greedy"),
         ("random", "careful"),
     ]
+    assert "score in % against" not in str(result)
+    assert all(f"\n{match}\n" in str(result) for match in result.matches)  # with its interval
 
 
 def test_a_pairing_does_not_depend_on_who_else_takes_part(whole):
