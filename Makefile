@@ -13,7 +13,7 @@ CACHE := popen//env:NUMBA_CACHE_DIR=$(CURDIR)/.pytest_cache/kernels
 PROCESSES := --dist loadfile --tx "$(CACHE)/1" --tx "$(CACHE)/2"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test test-slow check bench play notebooks
+.PHONY: help setup train test test-slow compat check bench play notebooks
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -40,6 +40,16 @@ test: setup ## the fast tests
 
 test-slow: setup ## the tests that take longer
 	@$(BIN)/python -m pytest -q -m slow $(ARGS)
+
+compat: .venv-tianshou/installed .venv-rllib/installed ## train with tianshou and RLlib, in environments of their own
+	@.venv-tianshou/bin/python -m pytest -q -o filterwarnings=default compat/test_tianshou.py $(ARGS)
+	@.venv-rllib/bin/python -m pytest -q -o filterwarnings=default compat/test_rllib.py $(ARGS)
+
+.venv-%/installed: compat/%.txt pyproject.toml
+	@echo "Installing into .venv-$* (a few minutes the first time) ..."
+	@$(PYTHON) -m venv .venv-$*
+	@.venv-$*/bin/python -m pip install -q --disable-pip-version-check -r compat/$*.txt
+	@touch $@
 
 check: setup ## style, types, layers
 	$(BIN)/ruff check .
