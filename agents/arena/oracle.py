@@ -1,0 +1,166 @@
+"""Grading against perfect play: does a move keep the result, and how many seeds does it lose?
+
+A table proves bounds of each move's full margin (:mod:`agents.tablebase`). What the bounds leave
+open is counted and left out, never guessed.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from agents.tablebase.index import fill_board, level_starts
+from agents.tablebase.probe import NO_MARGIN, Tablebase
+from oware_env.batch import fill_statuses
+from oware_env.kernel import kernel
+from oware_env.positions import Decisions, Positions, game_keys
+from oware_env.rules import SEEDS, Rules, initial_board, play
+
+OPEN = 2  # a result that the bounds do not decide; else 1 win, 0 draw, -1 loss for the mover
+BLUNDERS = {"win to draw": (1, 0), "win to loss": (1, -1), "draw to loss": (0, -1)}
+
+
+class Truth(NamedTuple):
+    """What a table proves of P positions."""
+
+    results: np.ndarray  # int8[P], 1, 0, -1 or OPEN, of best play
+    after: np.ndarray  # int8[P, 6], the same after each move; OPEN also where it is not legal
+    keeps: np.ndarray  # bool[P, 6], moves proved to keep the result
+    worsens: np.ndarray  # bool[P, 6], moves proved to worsen it
+    regret: np.ndarray  # float32[P, 6], seeds a move gives away; NaN where that is open
+
+    @property
+    def decisions(self) -> np.ndarray:
+        """Positions where some move is proved to keep the result and some to worsen it, bool[P]."""
+        return np.logical_and(self.keeps.any(axis=1), self.worsens.any(axis=1))
+
+
+def truth(table: Tablebase, positions: Positions, max_plies: int) -> Truth:
+    """What the table proves of P running positions and of all their moves."""
+    lows, highs = (b.astype(np.int64) for b in table.move_bounds(positions, max_plies))
+    low, high = (b.astype(np.int64) for b in table.bounds(positions, max_plies))
+    legal = lows != NO_MARGIN
+    low = np.maximum(low, lows.max(axis=1))
+    high = np.minimum(high, np.where(legal, highs, NO_MARGIN).max(axis=1))
+    ahead = positions.boards[:, 12].astype(np.int64) - positions.boards[:, 13]
+    results = _decided(ahead + low, ahead + high)
+    after = np.where(legal, _decided(ahead[:, None] + lows, ahead[:, None] + highs), OPEN)
+    is_sure = (results != OPEN)[:, None] & legal
+    keeps = is_sure & (np.sign(ahead[:, None] + lows) >= results[:, None])
+    worsens = is_sure & (np.sign(ahead[:, None] + highs) < results[:, None])
+    is_exact = (low == high)[:, None] & (lows == highs) & legal
+    regret = np.where(is_exact, high[:, None] - highs, np.nan).astype(np.float32)
+    return Truth(results.astype(np.int8), after.astype(np.int8), keeps, worsens, regret)
+
+
+def _decided(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """The result between two final margins, OPEN where they differ in it."""
+    return np.where(np.sign(low) == np.sign(high), np.sign(low), OPEN)
+
+
+class Grade(NamedTuple):
+    """How an agent did on a group of positions; shares are NaN when there is nothing to count."""
+
+    positions: int
+    decided: int  # the result of best play is proved
+    decisions: int  # and some move keeps it, some worsens it
+    judged: int  # decisions where the chosen move is proved to do either
+    accuracy: float  # share of those that keep the result
+    exact: int  # positions where the regret of the chosen move is exactly known
+    margin_kept: float  # share of those with regret 0
+    regret: float  # mean, in seeds
+    regret_95: float  # 95th percentile
+    regret_worst: float
+    blunders: dict[str, int]  # by class, among the judged
+    value_error: float  # mean |value - result| over decided positions, where the agent has values
+
+
+def grade(found: Truth, decisions: Decisions) -> Grade:
+    """How good the moves are, by what is proved."""
+    rows = np.arange(len(found.results))
+    moves = decisions.moves.astype(np.int64)
+    keeps, worsens = found.keeps[rows, moves], found.worsens[rows, moves]
+    judged = found.decisions & (keeps | worsens)
+    regrets = found.regret[rows, moves]
+    regrets = regrets[~np.isnan(regrets)]
+    after = found.after[rows, moves]
+    blunders = {
+        name: int((judged & (found.results == before) & (after == then)).sum())
+        for name, (before, then) in BLUNDERS.items()
+    }
+    decided = found.results != OPEN
+    errors = np.abs(decisions.value - found.results)[decided]
+    return Grade(
+        positions=len(rows),
+        decided=int(decided.sum()),
+        decisions=int(found.decisions.sum()),
+        judged=int(judged.sum()),
+        accuracy=_mean(keeps[judged]),
+        exact=len(regrets),
+        margin_kept=_mean(regrets == 0),
+        regret=_mean(regrets),
+        regret_95=float(np.percentile(regrets, 95)) if len(regrets) else float("nan"),
+        regret_worst=float(regrets.max()) if len(regrets) else float("nan"),
+        blunders=blunders,
+        value_error=_mean(errors[~np.isnan(errors)]),
+    )
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(values.mean()) if len(values) else float("nan")
+
+
+def uniform_positions(seeds: int, count: int, seed: int = 0, rules: Rules = Rules()) -> Positions:
+    """At most ``count`` distinct running positions of so many seeds, each board equally likely.
+
+    The stores hold the rest, the mover's lead drawn from all at which the game still runs; they
+    stand at a ply drawn from the first quarter of the game, so that the limit is far.
+    """
+    random = np.random.default_rng((seed, seeds))
+    starts = level_starts(seeds)
+    boards = np.zeros((count * 2, 14), np.int8)
+    for row, index in enumerate(random.integers(starts[seeds], starts[seeds + 1], count * 2)):
+        fill_board(index, seeds, boards[row])
+    ahead = 2 * random.integers(0, seeds + 1, count * 2) - seeds
+    boards[:, 12] = (SEEDS - seeds + ahead) // 2
+    boards[:, 13] = SEEDS - seeds - boards[:, 12]
+    plies = random.integers(0, rules.max_plies // 4, count * 2).astype(np.int32)
+    positions = _running_and_distinct(boards, plies, rules)
+    return Positions(*(array[:count] for array in positions))
+
+
+def game_positions(moves: np.ndarray, lengths: np.ndarray, most: int, rules: Rules) -> Positions:
+    """The distinct positions with at most ``most`` seeds on the board that games went through.
+
+    ``moves`` int8[G, L] from the start position, ``lengths`` int32[G], as in match.Games.
+    """
+    room = int(lengths.sum())
+    boards, plies = np.empty((room, 14), np.int8), np.empty(room, np.int32)
+    count = _collect(initial_board(), moves, lengths, most, (boards, plies))
+    return _running_and_distinct(boards[:count], plies[:count], rules)
+
+
+@kernel
+def _collect(start, moves, lengths, most, found):
+    """Play games again and write down the boards with few seeds that a move was made on."""
+    boards, plies = found
+    count = 0
+    for game in range(len(lengths)):
+        board = start.copy()
+        for ply in range(lengths[game]):
+            if SEEDS - board[12] - board[13] <= most:
+                boards[count] = board
+                plies[count] = ply
+                count += 1
+            play(board, moves[game, ply])
+    return count
+
+
+def _running_and_distinct(boards: np.ndarray, plies: np.ndarray, rules: Rules) -> Positions:
+    """The rows that are running games, the first of those with equal boards; each gets a key."""
+    statuses = np.empty(len(plies), np.int16)
+    fill_statuses(boards, plies, rules.max_plies, statuses)
+    rows = (statuses < 64).nonzero()[0]
+    if len(rows):
+        rows = rows[np.sort(np.unique(boards[rows], axis=0, return_index=True)[1])]
+    keys = game_keys(np.uint64(0), np.arange(len(rows)))
+    return Positions(boards[rows], plies[rows], keys)

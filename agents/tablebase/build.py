@@ -1,0 +1,159 @@
+"""Building a table: all boards at once, one ply further at a time, on all cores.
+
+What is kept of the layers: below ``first`` plies left the exact values of the boards with up to
+EXACT_SEEDS seeds; from ``first`` to ``last`` the least and the greatest value each board takes,
+bounds that are proved for every number of plies left in that range.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from agents.tablebase.files import prepare_place, read_contents, table_path, write_contents
+from agents.tablebase.index import level_starts
+from agents.tablebase.induction import (
+    CONSTANTS,
+    fill_settled,
+    fill_successors,
+    induce,
+    widen,
+)
+from oware_env.errors import OwareError
+from oware_env.rules import Rules
+
+FIRST = 100  # plies left from which on bounds are kept
+EXACT_SEEDS = 10
+MOST_SEEDS = 24  # beyond it indices no longer fit the int32 of the successors
+SECONDS_BETWEEN_CHECKPOINTS = 30.0
+
+Progress = Callable[[int, int], None]  # plies done, plies in all
+
+
+class Build:
+    """A table under construction; every array is over the boards in the order of their index."""
+
+    def __init__(self, seeds: int, rules: Rules, first: int, last: int) -> None:
+        self.facts: dict[str, Any] = {
+            "rules": list(rules),
+            "seeds": seeds,
+            "first": first,
+            "last": last,
+            "exact_seeds": min(seeds, EXACT_SEEDS),
+        }
+        self.rules, self.first, self.last = tuple(rules[1:]), first, last
+        self.starts = level_starts(seeds)
+        self.boards = int(self.starts[-1])
+        self.exact_boards = int(level_starts(min(seeds, EXACT_SEEDS))[-1])
+        self.plies = 0  # plies left in the newest layer
+        self.layers = np.empty((2, self.boards + CONSTANTS), np.int8)  # of even and odd plies
+        self.layers[:, self.boards :] = np.arange(CONSTANTS)
+        self.low = np.full(self.boards, 127, np.int8)
+        self.high = np.full(self.boards, -1, np.int8)
+        self.exact = np.zeros((min(first, last + 1), self.exact_boards), np.int8)
+
+    def run(self, checkpoint: Path, threads: int, progress: Progress) -> None:
+        """Go on from the newest layer, or the first, to the last; leaves a checkpoint now and then.
+
+        Raises OwareError when the disk does not take it.
+        """
+        cuts = np.linspace(0, self.boards, 8 * threads + 1).astype(np.int64).tolist()
+        parts = list(pairwise(cuts))
+        saved_at = time.monotonic()
+        with ThreadPoolExecutor(threads) as pool:
+
+            def everywhere(kernel: Callable[..., None], *arguments: Any) -> None:
+                """Run a kernel over all parts of the boards, on all threads."""
+                for _ in pool.map(lambda part: kernel(part, *arguments), parts):
+                    pass
+
+            successors = np.empty((self.boards, 6), np.int32)
+            everywhere(fill_successors, self.starts, self.rules, successors)
+            if not self.plies:
+                everywhere(fill_settled, self.starts, self.rules, self.layers[0])
+                self._keep_exact()
+            while self.plies < self.last:
+                before, after = self.layers[self.plies % 2], self.layers[(self.plies + 1) % 2]
+                self.plies += 1
+                everywhere(induce, self.starts, successors, before, after)
+                if self.plies < self.first:
+                    self._keep_exact()
+                else:
+                    everywhere(widen, after, self.low, self.high)
+                progress(self.plies, self.last)
+                if time.monotonic() - saved_at > SECONDS_BETWEEN_CHECKPOINTS:
+                    self.save(checkpoint)
+                    saved_at = time.monotonic()
+
+    def _keep_exact(self) -> None:
+        newest = self.layers[self.plies % 2]
+        self.exact[self.plies] = newest[: self.exact_boards]
+
+    def save(self, checkpoint: Path) -> None:
+        """Write all that :meth:`restore` needs."""
+        arrays = {"layers": self.layers, "low": self.low, "high": self.high, "exact": self.exact}
+        write_contents(checkpoint, arrays, self.facts | {"plies": self.plies})
+
+    def restore(self, checkpoint: Path) -> bool:
+        """Put back a checkpoint; False when there is none of this table that can be read."""
+        try:
+            arrays, facts = read_contents(checkpoint)
+        except OwareError:
+            return False
+        if facts | self.facts != facts:
+            return False
+        self.plies = facts["plies"]
+        for name, array in arrays.items():
+            getattr(self, name)[:] = array
+        return True
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The finished table, shares as margins: low and high int8[N], exact int8[P, M]."""
+        counts = np.diff(self.starts)
+        seeds = np.repeat(np.arange(len(counts), dtype=np.int8), counts)
+        exact = self.exact - seeds[: self.exact_boards]
+        return {"low": self.low - seeds, "high": self.high - seeds, "exact": exact}
+
+
+def build_table(
+    seeds: int,
+    rules: Rules = Rules(),
+    *,
+    plies: tuple[int, int] | None = None,
+    folder: Path | None = None,
+    progress: Progress = lambda done, of: None,
+) -> Path:
+    """Build the table of all boards with up to ``seeds`` seeds and return its file.
+
+    ``plies`` is the range of plies left that its bounds are proved for, 100 to the rules'
+    max_plies when left out. An interrupted build of the same table goes on where it last saved.
+    Memory: about 29 bytes a board. Raises OwareError in one line.
+    """
+    first, last = _checked(seeds, rules, plies)
+    path = table_path(seeds, rules, folder)
+    prepare_place(path)  # now, not after a long build
+    checkpoint = path.with_suffix(".unfinished")
+    build = Build(seeds, rules, first, last)
+    build.restore(checkpoint)
+    build.run(checkpoint, os.cpu_count() or 1, progress)
+    write_contents(path, build.arrays(), build.facts)
+    checkpoint.unlink(missing_ok=True)
+    return path
+
+
+def _checked(seeds: int, rules: Rules, plies: tuple[int, int] | None) -> tuple[int, int]:
+    """The range of plies left; raises OwareError when it or the number of seeds is no use."""
+    if isinstance(seeds, bool) or not isinstance(seeds, int) or not 1 <= seeds <= MOST_SEEDS:
+        raise OwareError(
+            f"seeds must be a whole number from 1 to {MOST_SEEDS}, not {seeds!r}: a table of 20 "
+            "seeds takes 7 GB of memory, and each further seed half as much again"
+        )
+    first, last = plies or (min(FIRST, rules.max_plies), rules.max_plies)
+    if not 0 <= first <= last:
+        raise OwareError(f"plies must be a range such as (100, 400), not ({first}, {last})")
+    return first, last

@@ -1,0 +1,106 @@
+"""Table files: one safetensors file each, which says what it is and notices a flipped byte.
+
+Written beside its place, flushed and renamed, so a table that exists is complete. Read through a
+memory map: processes share it. Tables lie in the user's cache folder, see :func:`tables_folder`.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from oware_env.errors import OwareError
+from oware_env.rules import AWARI, Rules, describe_rules
+
+FORMAT = 1
+_TYPES = {"I8": np.int8, "I16": np.int16, "I32": np.int32, "I64": np.int64}
+
+
+class Contents(NamedTuple):
+    """What a file holds."""
+
+    arrays: dict[str, np.ndarray]  # read-only, mapped from the file
+    facts: dict[str, Any]  # numbers and text that say what the arrays are
+
+
+def tables_folder() -> Path:
+    """The folder of the tables: $OWARE_TABLES, or oware/tables in the user's cache folder."""
+    if given := os.environ.get("OWARE_TABLES"):
+        return Path(given)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "oware" / "tables"
+
+
+def table_path(seeds: int, rules: Rules = Rules(), folder: Path | None = None) -> Path:
+    """Where the table of up to so many seeds under these rules lies. Raises OwareError."""
+    names = {Rules()[1:]: "abapa", AWARI[1:]: "awari"}
+    if rules[1:] not in names:
+        raise OwareError(f"tables are made for abapa and awari, not {describe_rules(rules)}")
+    return (folder or tables_folder()) / f"{names[rules[1:]]}-{seeds}.safetensors"
+
+
+def prepare_place(path: Path) -> None:
+    """Make the folder of ``path`` and try to write there; raises OwareError when it is no use."""
+    trial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        trial.touch()
+        trial.unlink()
+    except OSError as error:
+        raise OwareError(f"{path} could not be written: {error.strerror or error}") from None
+
+
+def write_contents(path: Path, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]) -> None:
+    """Write a complete file, or none: raises OwareError when the disk does not take it."""
+    from safetensors.numpy import save_file
+
+    text = json.dumps({"format": FORMAT, **facts, "digest": _digest(arrays)})
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        save_file(dict(arrays), temporary, {"facts": text})
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except Exception as error:
+        with suppress(OSError):
+            temporary.unlink()
+        reason = getattr(error, "strerror", None) or error
+        raise OwareError(f"{path} could not be written: {reason}") from None
+
+
+def read_contents(path: Path) -> Contents:
+    """Map a file into memory and check it, byte for byte. Raises OwareError when it is damaged."""
+    try:
+        with path.open("rb") as file:
+            size = int.from_bytes(file.read(8), "little")
+            header = json.loads(file.read(min(size, 1 << 20)))
+        facts = json.loads(header.pop("__metadata__")["facts"])
+        if facts["format"] != FORMAT:
+            raise OwareError(f"{path} has format {facts['format']}, this program reads {FORMAT}")
+        arrays = {name: _mapped(path, 8 + size, entry) for name, entry in header.items()}
+    except OSError as error:
+        raise OwareError(f"{path} cannot be read: {error.strerror or error}") from None
+    except (ValueError, KeyError, TypeError, OverflowError):
+        raise OwareError(f"{path} is not a table, or it was cut off: delete it and build") from None
+    if _digest(arrays) != facts["digest"]:
+        raise OwareError(f"{path} is damaged: its bytes are not those that were written")
+    return Contents(arrays, facts)
+
+
+def _digest(arrays: Mapping[str, np.ndarray]) -> str:
+    """Digest of the bytes of all arrays, by name."""
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        digest.update(arrays[name].data)
+    return digest.hexdigest()
+
+
+def _mapped(path: Path, offset: int, entry: dict[str, Any]) -> np.ndarray:
+    """One array of the file; ValueError when the file ends before it does."""
+    begin, _ = entry["data_offsets"]
+    kind, shape = _TYPES[entry["dtype"]], tuple(entry["shape"])
+    return np.memmap(path, kind, "r", offset + begin, shape)

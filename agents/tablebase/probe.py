@@ -1,0 +1,122 @@
+"""Asking a table: bounds of a board's full margin, proved for the plies left that the table covers.
+
+A board with more seeds than the table holds, or at plies left it was not built for, gets the bounds
+that hold of any board, -seeds and seeds: nothing is ever guessed.
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from agents.tablebase.build import build_table
+from agents.tablebase.files import read_contents, table_path
+from agents.tablebase.index import board_index
+from oware_env.errors import OwareError
+from oware_env.kernel import kernel
+from oware_env.positions import Positions
+from oware_env.rules import Rules, describe_rules, legal_moves, play
+
+NO_MARGIN = -128  # stands where there is no move
+BUILT_AT_ONCE = 8  # a missing table of up to so many seeds is built when first asked for
+
+
+class TableArrays(NamedTuple):
+    """A table as kernels take it."""
+
+    low: np.ndarray  # int8[N], least margin over the plies left first .. last
+    high: np.ndarray  # int8[N], greatest
+    exact: np.ndarray  # int8[P, M], margin with 0 .. P - 1 plies left of the boards with few seeds
+    limits: np.ndarray  # int64[4]: seeds, seeds of exact, first, last
+
+
+@kernel
+def probe(board, left, table):
+    """Proved bounds (low, high) of the mover's full margin with ``left`` plies left.
+
+    Equal bounds are the exact value; those of a board the table does not cover are -seeds, seeds.
+    """
+    low, high, exact, limits = table
+    seeds = np.int64(0)
+    for house in range(12):
+        seeds += board[house]
+    if seeds <= limits[1] and left < len(exact):
+        margin = np.int64(exact[left, board_index(board)])
+        return margin, margin
+    if seeds <= limits[0] and limits[2] <= left <= limits[3]:
+        index = board_index(board)
+        return np.int64(low[index]), np.int64(high[index])
+    return -seeds, seeds
+
+
+@kernel
+def _probe_all(boards, left, table, low, high):
+    for row in range(len(left)):
+        low[row], high[row] = probe(boards[row], left[row], table)
+
+
+@kernel
+def _probe_moves(boards, left, table, feeding, slam, lows, highs):
+    for row in range(len(left)):
+        moves = legal_moves(boards[row], feeding)
+        for move in range(6):
+            lows[row, move] = highs[row, move] = NO_MARGIN
+            if moves >> move & 1:
+                after = boards[row].copy()
+                captured = play(after, move, slam)
+                low, high = probe(after, left[row] - 1, table)
+                lows[row, move], highs[row, move] = captured - high, captured - low
+
+
+class Tablebase:
+    """An open table. Its arrays are mapped from the file: opening costs one check of all bytes."""
+
+    def __init__(self, path: Path, rules: Rules = Rules()) -> None:
+        """Raises OwareError when the file is missing, damaged, or made under other rules."""
+        arrays, facts = read_contents(path)
+        self.path, self.rules = path, Rules(*facts["rules"])
+        if self.rules[1:] != rules[1:]:
+            raise OwareError(
+                f"table {path} was made under {describe_rules(self.rules)}, it says nothing of "
+                f"{describe_rules(rules)}"
+            )
+        self.seeds, self.first, self.last = facts["seeds"], facts["first"], facts["last"]
+        limits = np.array([self.seeds, facts["exact_seeds"], self.first, self.last], np.int64)
+        self.arrays = TableArrays(arrays["low"], arrays["high"], arrays["exact"], limits)
+
+    def bounds(self, positions: Positions, max_plies: int) -> tuple[np.ndarray, np.ndarray]:
+        """Proved bounds (low, high) of the mover's full margin in B positions, int8[B] each."""
+        left = max_plies - positions.plies.astype(np.int64)
+        low, high = np.empty(len(left), np.int8), np.empty(len(left), np.int8)
+        _probe_all(positions.boards, left, self.arrays, low, high)
+        return low, high
+
+    def move_bounds(self, positions: Positions, max_plies: int) -> tuple[np.ndarray, np.ndarray]:
+        """The same for every move, from before it, int8[B, 6] each; NO_MARGIN where not legal.
+
+        The margin of a position is at least the greatest low and at most the greatest high.
+        """
+        left = max_plies - positions.plies.astype(np.int64)
+        lows, highs = np.empty((len(left), 6), np.int8), np.empty((len(left), 6), np.int8)
+        rules = self.rules
+        _probe_moves(positions.boards, left, self.arrays, rules.feeding, rules.slam, lows, highs)
+        return lows, highs
+
+
+@cache
+def open_table(seeds: int, rules: Rules = Rules(), folder: Path | None = None) -> Tablebase:
+    """The table of up to so many seeds in the tables folder, opened once a process.
+
+    A small one that is missing is built, in a second or two. Raises OwareError for a larger one,
+    saying how to build it, and for one that is damaged.
+    """
+    path = table_path(seeds, rules, folder)
+    if not path.exists():
+        if seeds > BUILT_AT_ONCE:
+            raise OwareError(
+                f"there is no table of {seeds} seeds ({path}): "
+                f"build it with oware-tablebase build --seeds {seeds}"
+            )
+        build_table(seeds, rules, folder=folder)
+    return Tablebase(path, rules)

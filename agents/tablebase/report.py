@@ -1,0 +1,67 @@
+"""What a table proves of a position, in words."""
+
+from pathlib import Path
+
+import numpy as np
+
+from agents.tablebase.build import EXACT_SEEDS
+from agents.tablebase.files import tables_folder
+from agents.tablebase.probe import BUILT_AT_ONCE, NO_MARGIN, Tablebase, open_table
+from oware_env.errors import OwareError
+from oware_env.notation import move_letter
+from oware_env.positions import as_positions
+from oware_env.state import State
+
+
+def describe_position(state: State, seeds: int | None = None, folder: Path | None = None) -> str:
+    """The proved bounds and verdict of a running state and of each of its moves, a line each.
+
+    ``seeds`` is the table to ask; when left out, the smallest there is that holds the state.
+    Raises OwareError when the game is over, or when no table says anything of it.
+    """
+    if state.is_over:
+        raise OwareError(f"the game is over in {state.to_text()}: there is nothing to prove")
+    held = sum(state.houses)
+    table = open_table(seeds or _smallest(held, folder), folder=folder)
+    left = state.rules.max_plies - state.ply
+    if held > table.seeds:
+        raise OwareError(
+            f"{held} seeds are on the board and the table holds up to {table.seeds}: "
+            f"build a larger one with oware-tablebase build --seeds {held}"
+        )
+    if not (table.first <= left <= table.last or (left < table.first and held <= EXACT_SEEDS)):
+        raise OwareError(
+            f"{left} plies are left and the table is proved for {table.first} to {table.last}: "
+            "build it with another --first or --max-plies"
+        )
+    return _lines(state, table, left)
+
+
+def _lines(state: State, table: Tablebase, left: int) -> str:
+    position = as_positions(state.board[None], np.array([state.ply]), np.zeros(1))
+    own, other = state.stores if state.south_to_move else state.stores[::-1]
+    ahead = own - other
+    low, high = (int(bound[0]) for bound in table.bounds(position, state.rules.max_plies))
+    lines = [f"{state.to_text()}, {left} plies left: {verdict(ahead, low, high)}"]
+    lows, highs = (bound[0] for bound in table.move_bounds(position, state.rules.max_plies))
+    for move in np.flatnonzero(lows != NO_MARGIN):
+        letter = move_letter(int(move), state.south_to_move)
+        lines.append(f"  {letter}: {verdict(ahead, int(lows[move]), int(highs[move]))}")
+    return "\n".join(lines)
+
+
+def verdict(ahead: int, low: int, high: int) -> str:
+    """Bounds of the final margin in words; ``ahead`` is the mover's lead in stores so far."""
+    low, high = ahead + low, ahead + high
+    words = {(1, 1): "won", (0, 0): "drawn", (-1, -1): "lost"}
+    sure = words.get((int(np.sign(low)), int(np.sign(high))), "open")
+    seeds = f"by {low:+d}" if low == high else f"by {low:+d} to {high:+d}"
+    return sure if sure == "drawn" else f"{sure} {seeds}"
+
+
+def _smallest(held: int, folder: Path | None) -> int:
+    """Seeds of the smallest table in the folder that holds so many, or of the one to build."""
+    built = (folder or tables_folder()).glob("abapa-*.safetensors")
+    numbers = (path.stem.rpartition("-")[2] for path in built)
+    enough = [int(number) for number in numbers if number.isdecimal() and int(number) >= held]
+    return min(enough, default=max(held, 1 if held > BUILT_AT_ONCE else BUILT_AT_ONCE))

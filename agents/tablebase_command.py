@@ -1,0 +1,165 @@
+"""The command ``oware-tablebase``: build exact endgames, ask about positions, grade agents."""
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import Field
+
+from agents.settings import Settings, nearest, parse_command, run_command
+from oware_env.errors import OwareError
+
+_USAGE = """\
+oware-tablebase build --seeds 12           solve every board with up to 12 seeds
+oware-tablebase probe POSITION [--ply N]   what is proved of a position and of each move
+oware-tablebase grade SPEC SPEC ...        how often an agent keeps the result, what it gives away
+
+Tables lie in $OWARE_TABLES, or in oware/tables in your cache folder."""
+
+
+class BuildSettings(Settings):
+    """Which table to build."""
+
+    seeds: int = Field(10, ge=1, le=24)
+    """Most seeds on the board: 10 take seconds, 16 minutes, each further one half as long again."""
+    first: int = Field(100, ge=0)
+    """Fewest plies left for which the bounds are proved."""
+    max_plies: int = Field(400, ge=1)
+    """Most plies left: the move limit of the games."""
+    folder: str | None = None
+    """Folder of the table, instead of the usual one."""
+
+
+class ProbeSettings(Settings):
+    """Which position to ask about."""
+
+    position: tuple[str, ...] = ()
+    """Position string, such as 0-0-0-0-1-1-2-0-0-0-0-5-22-17-S."""
+    ply: int = Field(0, ge=0)
+    """Ply it stands at, of which the plies left follow."""
+    max_plies: int = Field(400, ge=1)
+    """Move limit of the game."""
+    seeds: int | None = Field(None, ge=1, le=24)
+    """Table to ask; the smallest that holds the position when left out."""
+    folder: str | None = None
+    """Folder of the table, instead of the usual one."""
+
+
+class GradeSettings(Settings):
+    """Whom to grade, and on what."""
+
+    agents: tuple[str, ...] = ()
+    """Specs of the agents, such as strategist, runs/NAME or runs/NAME:sims=64."""
+    seeds: int = Field(8, ge=1, le=24)
+    """Table to grade by; it must be built, unless it is of 8 seeds or fewer."""
+    positions: int = Field(2000, ge=1)
+    """Positions drawn uniformly of each number of seeds."""
+    games: int = Field(200, ge=2, multiple_of=2)
+    """Games of the agent against itself, whose positions are graded as well."""
+    seed: int = Field(0, ge=0)
+    """Seed of positions and games."""
+    max_plies: int = Field(400, ge=1)
+    """Move limit of the games."""
+    device: str = "cpu"
+    """Device of neural agents."""
+    output: str | None = None
+    """JSON file for all grades and the worst moves."""
+    folder: str | None = None
+    """Folder of the table, instead of the usual one."""
+
+
+def main() -> int:
+    """Entry point; returns the exit code."""
+    return run_command(run)
+
+
+def run(arguments: Sequence[str]) -> None:
+    """Run the command on ``arguments``; raises :class:`OwareError` for a mistake in them."""
+    actions = {"build": _build, "probe": _probe, "grade": _grade}
+    if not arguments or arguments[0] in ("--help", "-h"):
+        print(_USAGE)
+        return
+    if arguments[0] not in actions:
+        raise OwareError(f"there is no {arguments[0]!r}{nearest(arguments[0], actions)}")
+    actions[arguments[0]](arguments[1:])
+
+
+def _build(arguments: Sequence[str]) -> None:
+    settings: BuildSettings = parse_command(
+        BuildSettings, arguments, description=f"Build a table.\n\n{_USAGE}"
+    ).settings
+    from rich.console import Console
+    from rich.progress import Progress, TimeRemainingColumn
+
+    from agents.tablebase.build import build_table
+    from agents.tablebase.index import count_boards
+    from oware_env.rules import Rules
+
+    print(f"solving {count_boards(settings.seeds):,} boards with up to {settings.seeds} seeds")
+    begun = time.monotonic()
+    with Progress(
+        *Progress.get_default_columns()[:3],
+        TimeRemainingColumn(),
+        transient=True,
+        console=Console(stderr=True),
+    ) as bar:
+        task = bar.add_task("plies", total=settings.max_plies)
+        path = build_table(
+            settings.seeds,
+            Rules(max_plies=settings.max_plies),
+            plies=(settings.first, settings.max_plies),
+            folder=None if settings.folder is None else Path(settings.folder),
+            progress=lambda done, of: bar.update(task, completed=done, total=of),
+        )
+    size = path.stat().st_size / 1e6
+    print(f"{path} ({size:,.1f} MB) in {time.monotonic() - begun:.1f} s")
+
+
+def _probe(arguments: Sequence[str]) -> None:
+    settings: ProbeSettings = parse_command(
+        ProbeSettings, arguments, description=f"Ask a table.\n\n{_USAGE}", positional="position"
+    ).settings
+    from agents.tablebase.report import describe_position
+    from oware_env.rules import Rules
+    from oware_env.state import State
+
+    if len(settings.position) != 1:
+        raise OwareError(f"give one position, not {len(settings.position)}")
+    state = State.parse(settings.position[0], Rules(max_plies=settings.max_plies), settings.ply)
+    folder = None if settings.folder is None else Path(settings.folder)
+    print(describe_position(state, settings.seeds, folder))
+
+
+def _grade(arguments: Sequence[str]) -> None:
+    settings: GradeSettings = parse_command(
+        GradeSettings, arguments, description=f"Grade agents.\n\n{_USAGE}", positional="agents"
+    ).settings
+    from rich.console import Console
+
+    from agents.arena.grading import Sample, grade_agent, grades_table, write_grades
+    from agents.roster import make
+    from agents.tablebase.probe import open_table
+    from oware_env.rules import Rules
+
+    if not settings.agents:
+        raise OwareError("give the agents to grade, such as strategist or runs/NAME:sims=64")
+    rules = Rules(max_plies=settings.max_plies)
+    made = [make(spec, rules, settings.device) for spec in settings.agents]
+    folder = None if settings.folder is None else Path(settings.folder)
+    table = open_table(settings.seeds, folder=folder)
+    sample = Sample(settings.positions, settings.games, settings.seed)
+    graded, worst = [], []
+    for agent in made:
+        grades, moves = grade_agent(agent, table, sample, rules)
+        graded += grades
+        worst += moves
+    Console().print(grades_table(graded))
+    print("kept: decisions that kept the proved result; regret: seeds given away, mean and worst")
+    if settings.output is not None:
+        write_grades(Path(settings.output), graded, worst)
+        print(f"all grades and the worst moves are in {settings.output}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

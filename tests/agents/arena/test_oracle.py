@@ -1,0 +1,139 @@
+from functools import cache
+
+import numpy as np
+import pytest
+
+import agents
+from agents.arena.match import play_match
+from agents.arena.oracle import OPEN, game_positions, grade, truth, uniform_positions
+from agents.tablebase.build import build_table
+from agents.tablebase.probe import Tablebase
+from oware_env.positions import Decisions, Positions
+from oware_env.rules import Rules
+from oware_env.state import State
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    return Tablebase(build_table(8, folder=tmp_path_factory.mktemp("tables")))
+
+
+@cache
+def result(state):
+    """1, 0 or -1 for the side to move under the real rules, majority included, by trying it all."""
+    if state.is_over:
+        south, north = state.outcome.scores
+        return int(np.sign(south - north)) * (1 if state.south_to_move else -1)
+    return max(-result(state.play(move)) for move in state.legal_moves)
+
+
+def state_of(positions, row, rules=Rules()):
+    return State.from_board(positions.boards[row], True, rules, int(positions.plies[row]))
+
+
+def test_results_near_the_limit_are_those_of_the_game_itself(table):
+    """The table knows the full margin; the game stops at 25. Both must agree in who wins."""
+    random = uniform_positions(6, 150, seed=3)
+    plies = np.full(len(random.plies), 400 - 7, np.int32)
+    positions = Positions(random.boards, plies, random.keys)
+    found = truth(table, positions, 400)
+    assert (found.results != OPEN).all()
+    for row in range(len(plies)):
+        state = state_of(positions, row)
+        assert found.results[row] == result(state)
+        for move in range(6):
+            if move not in state.legal_moves:
+                assert found.after[row, move] == OPEN
+                assert not (found.keeps[row, move] or found.worsens[row, move])
+                continue
+            worth = -result(state.play(move))
+            assert found.after[row, move] == worth
+            assert found.keeps[row, move] == (worth == found.results[row])
+            assert found.worsens[row, move] == (worth < found.results[row])
+    assert found.decisions.sum() > 20
+
+
+def test_far_from_the_limit_nothing_is_guessed(table):
+    positions = uniform_positions(8, 2000)
+    found = truth(table, positions, 400)
+    is_open = found.results == OPEN
+    assert 0 < is_open.mean() < 0.2
+    assert not found.keeps[is_open].any() and not found.worsens[is_open].any()
+    assert not (found.keeps & found.worsens).any()
+    decided = ~is_open
+    assert (found.worsens | found.keeps)[decided].any(axis=1).mean() > 0.9
+
+
+def decisions_of(moves, value=np.nan):
+    count = len(moves)
+    policy = np.zeros((count, 6), np.float32)
+    return Decisions(moves.astype(np.int8), policy, np.full(count, value, np.float32))
+
+
+def test_the_best_moves_get_the_best_grade_and_the_worst_the_worst(table):
+    positions = uniform_positions(7, 1000, seed=1)
+    found = truth(table, positions, 400)
+    regret = np.nan_to_num(found.regret, nan=1.0)
+    cost = np.where(found.keeps, -1.0, np.where(found.worsens, 100.0, 0.0)) + regret
+    legal = table.move_bounds(positions, 400)[0] != -128
+    best = np.where(legal, cost, np.inf).argmin(axis=1)
+    worst = np.where(legal, cost, -np.inf).argmax(axis=1)
+    good, bad = grade(found, decisions_of(best)), grade(found, decisions_of(worst))
+    assert good.accuracy == 1.0 and bad.accuracy == 0.0
+    assert good.judged == good.decisions == bad.decisions == bad.judged > 100
+    assert sum(good.blunders.values()) == 0 < sum(bad.blunders.values()) <= bad.judged
+    assert good.regret < bad.regret and bad.regret_worst >= bad.regret_95 >= bad.regret
+    assert good.positions == 1000 and good.decided == bad.decided
+
+
+def test_values_are_held_against_the_proved_results(table):
+    positions = uniform_positions(6, 500)
+    found = truth(table, positions, 400)
+    moves = np.array([state_of(positions, row).legal_moves[0] for row in range(500)])
+    results = found.results[found.results != OPEN]
+    assert grade(found, decisions_of(moves, 0.5)).value_error == pytest.approx(
+        np.abs(0.5 - results).mean()
+    )
+    assert np.isnan(grade(found, decisions_of(moves)).value_error)
+
+
+def test_nothing_to_count_is_not_a_number(table):
+    none = Positions(np.zeros((0, 14), np.int8), np.zeros(0, np.int32), np.zeros(0, np.uint64))
+    empty = grade(truth(table, none, 400), decisions_of(np.zeros(0)))
+    assert empty.positions == 0
+    assert np.isnan(empty.accuracy) and np.isnan(empty.regret_worst)
+
+
+@pytest.mark.parametrize("seeds", [1, 4, 10])
+def test_uniform_positions_are_running_distinct_and_of_so_many_seeds(seeds):
+    positions = uniform_positions(seeds, 300, seed=5)
+    assert (positions.boards[:, :12].sum(axis=1) == seeds).all()
+    assert (positions.boards.sum(axis=1) == 48).all()
+    assert len(np.unique(positions.boards, axis=0)) == len(positions.boards) <= 300
+    assert all(not state_of(positions, row).is_over for row in range(len(positions.plies)))
+    again = uniform_positions(seeds, 300, seed=5)
+    assert all(np.array_equal(a, b) for a, b in zip(positions, again, strict=True))
+
+
+def test_positions_of_games_are_those_a_move_was_made_on():
+    games = play_match("careful", "greedy", games=20).games
+    found = game_positions(games.moves, games.plies, 12, Rules())
+    expected = {}
+    for moves, plies in zip(games.moves, games.plies, strict=True):
+        state = State.initial()
+        for move in moves[:plies]:
+            if sum(state.houses) <= 12:
+                expected.setdefault(state.board.tobytes(), state.ply)
+            state = state.play(int(move))
+        assert state.is_over
+    got = {b.tobytes(): int(p) for b, p in zip(found.boards, found.plies, strict=True)}
+    assert got == expected and len(got) > 30
+
+
+def test_the_ladder_is_graded_in_its_order(table):
+    positions = uniform_positions(8, 1500)
+    found = truth(table, positions, 400)
+    specs = ("random", "greedy", "careful", "alphabeta:depth=6")
+    grades = [grade(found, agents.make(spec).decide(positions)) for spec in specs]
+    assert sorted(grades, key=lambda one: one.accuracy) == grades
+    assert sorted(grades, key=lambda one: -one.regret) == grades
