@@ -7,12 +7,15 @@ network. Builders import what they need when they are called, so the roster itse
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agents.base import Agent
 from agents.settings import nearest
 from oware_env.errors import OwareError
 from oware_env.rules import Rules, require_abapa
+
+if TYPE_CHECKING:
+    from agents.tablebase.probe import TableArrays
 
 
 class Parameter(NamedTuple):
@@ -76,8 +79,12 @@ def _mcts(build: Build) -> Agent:
     from agents.search.mcts import Mcts, Search
     from agents.search.rollout import RolloutEvaluator
 
-    simulations = build.values["sims"]
-    search = Search(RolloutEvaluator(build.rules), build.rules, simulations=simulations)
+    search = Search(
+        RolloutEvaluator(build.rules),
+        build.rules,
+        simulations=build.values["sims"],
+        table=_table(build),
+    )
     return Mcts(search, build.name)
 
 
@@ -90,9 +97,19 @@ def _openspiel_mcts(build: Build) -> Agent:
 def _neural(build: Build) -> Agent:
     from agents.trained import load_agent
 
-    return load_agent(build.name, build.rules, device=build.device, sims=build.values["sims"])
+    sims, table = build.values["sims"], _table(build)
+    return load_agent(build.name, build.rules, device=build.device, sims=sims, table=table)
 
 
+def _table(build: Build) -> "TableArrays | None":
+    """The arrays of the endgame table that the spec asks for."""
+    from agents.tablebase.probe import open_table
+
+    seeds = build.values["table"]
+    return None if seeds is None else open_table(seeds).arrays
+
+
+TABLE = Parameter(int, None, "endgame table of so many seeds that the search looks into", 1, 24)
 SIMULATIONS = Parameter(int, None, "simulations a move; without it the policy alone", 1, 1_000_000)
 
 ROSTER: dict[str, Entry] = {
@@ -115,7 +132,7 @@ ROSTER: dict[str, Entry] = {
     "mcts": Entry(
         _mcts,
         "tree search with random rollouts",
-        {"sims": SIMULATIONS._replace(default=200, meaning="simulations a move")},
+        {"sims": SIMULATIONS._replace(default=200, meaning="simulations a move"), "table": TABLE},
     ),
     "openspiel-mcts": Entry(
         _openspiel_mcts,
@@ -127,7 +144,9 @@ ROSTER: dict[str, Entry] = {
     ),
 }
 
-NEURAL = Entry(_neural, "a trained network: a run or checkpoint folder", {"sims": SIMULATIONS})
+NEURAL = Entry(
+    _neural, "a trained network: a run or checkpoint folder", {"sims": SIMULATIONS, "table": TABLE}
+)
 
 
 def make(spec: str, rules: Rules = Rules(), device: str = "cpu") -> Agent:
@@ -163,6 +182,8 @@ def parse_spec(spec: str) -> Spec:
         values[key] = _read_value(spec, key, text, entry.parameters[key])
     if {"depth", "time"} <= given:
         raise OwareError(f"agent {spec!r}: give either depth or time, not both")
+    if "table" in given and values["sims"] is None:
+        raise OwareError(f"agent {spec!r}: a table is for a search: give sims as well")
     if name == "alphabeta" and values["time"] is None and values["depth"] is None:
         values["depth"] = 6
     return Spec(name, values)

@@ -12,6 +12,7 @@ from agents.neural.checkpoint import load_network, newest_checkpoint
 from agents.neural.evaluator import NetworkEvaluator, check_device, use_one_thread
 from agents.policy import likeliest_moves, masked_policies
 from agents.search.mcts import Mcts, Search
+from agents.tablebase.probe import TableArrays
 from oware_env.positions import Decisions, Positions
 from oware_env.rules import Rules
 
@@ -44,20 +45,33 @@ class PolicyAgent:
         return Decisions(moves, policies, values)
 
 
-def neural_agent(evaluator: NetworkEvaluator, sims: int | None, name: str) -> Agent:
-    """The agent of an evaluator: ``sims`` simulations a move, or the policy alone for None."""
+def neural_agent(
+    evaluator: NetworkEvaluator, sims: int | None, name: str, table: TableArrays | None = None
+) -> Agent:
+    """The agent of an evaluator: ``sims`` simulations a move, or the policy alone for None.
+
+    A search may have a ``table`` of endgames.
+    """
     if sims is None:
         return PolicyAgent(evaluator, name)
-    search = Search(evaluator, evaluator.rules, simulations=sims, exploration=EXPLORATION)
+    search = Search(
+        evaluator, evaluator.rules, simulations=sims, exploration=EXPLORATION, table=table
+    )
     return Mcts(search, name)
 
 
 def load_agent(
-    path: str | Path, rules: Rules = Rules(), *, device: str = "cpu", sims: int | None = None
+    path: str | Path,
+    rules: Rules = Rules(),
+    *,
+    device: str = "cpu",
+    sims: int | None = None,
+    table: TableArrays | None = None,
 ) -> Agent:
     """The agent of a run or checkpoint folder. Raises OwareError in one line."""
     check_device(device)
     use_one_thread()
     folder = newest_checkpoint(Path(path))
     evaluator = NetworkEvaluator(load_network(folder, rules), rules, device)
-    return neural_agent(evaluator, sims, str(path) if sims is None else f"{path}:sims={sims}")
+    name = str(path) if sims is None else f"{path}:sims={sims}"
+    return neural_agent(evaluator, sims, name, table)

@@ -10,19 +10,19 @@ import numpy as np
 
 from agents.base import Evaluator
 from agents.policy import draw_moves
+from agents.search.proofs import no_table
+from agents.search.roots import add_root_noise, read_roots, root_priors
 from agents.search.tree import (
     Leaves,
     Tree,
-    add_root_noise,
     expand,
     new_leaves,
     new_tree,
     plant,
-    root_priors,
-    root_values,
-    root_visits,
+    prove_roots,
     select,
 )
+from agents.tablebase.probe import TableArrays
 from oware_env.errors import OwareError
 from oware_env.positions import Decisions, Positions
 from oware_env.rules import Rules, require_abapa
@@ -33,13 +33,17 @@ EXPLORATION = 1.25  # the constant of PUCT, as in AlphaZero's supplement; noisy 
 class SearchResult(NamedTuple):
     """What the search of B positions found."""
 
-    visits: np.ndarray  # int32[B, 6], sums to the simulations
-    values: np.ndarray  # float32[B], mean value of the root for the mover
+    visits: np.ndarray  # int32[B, 6]; sums to the simulations but for moves proved to lose
+    values: np.ndarray  # float32[B], mean value of the root for the mover; exact when proved
     priors: np.ndarray  # float32[B, 6], the evaluator's policy at the root, noise included
 
 
 class Search:
     """Searches batches of positions with a fixed number of simulations each.
+
+    With a ``table`` of endgames, positions that it decides are leaves with their exact value;
+    results that are certain climb the tree, moves that are proved to lose are no longer tried,
+    and a search ends as soon as its root is proved.
 
     The trees' memory is kept between calls; no knowledge is, so a call's result depends on its
     arguments alone.
@@ -52,6 +56,7 @@ class Search:
         *,
         simulations: int,
         exploration: float = EXPLORATION,
+        table: TableArrays | None = None,
     ) -> None:
         if simulations < 1:
             raise OwareError(f"a search needs at least 1 simulation, not {simulations}")
@@ -61,6 +66,7 @@ class Search:
         self.rules = require_abapa(rules)
         self.simulations = simulations
         self.exploration = float(exploration)
+        self._endings = rules.max_plies, table or no_table()
         self._tree: Tree = new_tree(0, 1)
         self._leaves: Leaves = new_leaves(0)
 
@@ -69,25 +75,28 @@ class Search:
 
         Raises ValueError when a position is over or the evaluator returns NaN.
         """
-        games, max_plies = len(positions.plies), self.rules.max_plies
+        games = len(positions.plies)
         if games > len(self._leaves.games):
-            self._tree = new_tree(games, self.simulations + 1)
+            # The root, a node a simulation, and six moves of the root that a table may decide.
+            self._tree = new_tree(games, self.simulations + 7)
             self._leaves = new_leaves(games)
         tree, leaves = self._tree, self._leaves
-        over = plant(tree, positions.boards, positions.plies, max_plies, leaves)
+        over = plant(tree, positions.boards, positions.plies, self._endings, leaves)
         if over >= 0:
             raise ValueError(f"row {over}: the game is over, there is nothing to search")
         self._judge(games, positions.keys)
+        if len(self._endings[1].low):
+            prove_roots(tree, games, self._endings)
         if noise > 0.0:
             add_root_noise(tree, positions.keys, noise)
         while True:
-            count = select(tree, games, self.simulations, self.exploration, max_plies, leaves)
+            count = select(tree, games, self.simulations, self.exploration, self._endings, leaves)
             if count == 0:
                 break
             self._judge(count, positions.keys)
-        return SearchResult(
-            root_visits(tree, games), root_values(tree, games), root_priors(tree, games)
-        )
+        visits, values = np.empty((games, 6), np.int32), np.empty(games, np.float32)
+        read_roots(tree, self.simulations, self.exploration, visits, values)
+        return SearchResult(visits, values, root_priors(tree, games))
 
     def _judge(self, count: int, keys: np.ndarray) -> None:
         """Have the packed leaves evaluated and put what came back into the trees."""
@@ -119,5 +128,5 @@ class Mcts:
         most = (result.visits == result.visits.max(axis=1, keepdims=True)).astype(np.int32)
         even = np.ones(len(most))
         moves = draw_moves(most, positions.keys, positions.plies, even)
-        policy = result.visits / np.float32(self.search.simulations)
+        policy = result.visits / result.visits.sum(axis=1, keepdims=True, dtype=np.float32)
         return Decisions(moves, policy.astype(np.float32), result.values)

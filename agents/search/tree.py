@@ -9,7 +9,7 @@ A node is 128 bytes, two cache lines, read as 32 int32, 32 float32 or 128 int8::
 
     ints     0-5 visits   6-11 children   25 count   26 status   27 ply
     floats  12-17 means  18-23 priors     24 total
-    bytes   112-125 board
+    bytes   112-125 board          126 proof
 
 Kernels index the arrays directly: a view of one node would cost more than reading it.
 """
@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from agents.policy import masked_softmax
+from agents.search.proofs import DRAWN, LOST, OPEN, proof_of, proof_of_moves
 from oware_env.kernel import kernel
-from oware_env.positions import DRAW_NOISE, random_bits, to_unit
-from oware_env.rules import play, settle, status
+from oware_env.rules import play, status
 
 VISITS = 0  # +move: simulations through the move
 CHILDREN = 6  # +move: node after the move, -1 while it is not in the tree
@@ -32,6 +32,7 @@ COUNT = 25  # how many values that is
 STATUS = 26  # rules.status of the board
 PLY = 27
 BOARD = 112  # first byte of the board
+PROOF = 126  # byte: OPEN, or what is certain for the side to move (proofs.py)
 NODE = 32
 
 
@@ -80,37 +81,65 @@ def new_leaves(games: int) -> Leaves:
 
 
 @kernel
-def _open_node(ints, floats, board, game, node, max_plies):
-    """Finish a node whose board and ply were just written; a finished game gets its exact value."""
-    code = status(board, ints[game, node, PLY], max_plies)
+def _open_node(ints, floats, bytes_, game, node, endings):
+    """Finish a node whose board and ply were just written; a proved one gets its exact value.
+
+    ``endings`` are (max_plies, table) here and below; see proofs.no_table for the latter.
+    """
+    max_plies, table = endings
+    board = bytes_[game, node, BOARD : BOARD + 14]
+    ply = ints[game, node, PLY]
+    code = status(board, ply, max_plies)
+    proof = proof_of(board, code, max_plies - ply, table)
     ints[game, node, STATUS] = code
     ints[game, node, COUNT] = 1
+    bytes_[game, node, PROOF] = proof
     for move in range(6):
         ints[game, node, VISITS + move] = 0
         ints[game, node, CHILDREN + move] = -1
         floats[game, node, MEANS + move] = 0.0
-    if code >= 64:
-        mover, opponent = settle(board, code >> 6)
-        floats[game, node, TOTAL] = np.sign(mover - opponent)
+    if proof != OPEN:
+        floats[game, node, TOTAL] = proof - DRAWN
     return code
 
 
 @kernel
-def plant(tree, boards, plies, max_plies, leaves):
-    """Start a tree from each of B boards and pack the roots as leaves; first finished row or -1."""
+def plant(tree, boards, plies, endings, leaves):
+    """Start a tree from each of B boards and pack the roots as leaves; first finished row or -1.
+
+    A root is never proved by a table alone: what is wanted of it is a move.
+    """
     for game in range(len(boards)):
-        board = tree.bytes[game, 0, BOARD : BOARD + 14]
-        board[:] = boards[game]
+        tree.bytes[game, 0, BOARD : BOARD + 14] = boards[game]
         tree.ints[game, 0, PLY] = plies[game]
         tree.sizes[game] = 1
         tree.simulations[game] = 0
         tree.path_lengths[game] = 0
-        if _open_node(tree.ints, tree.floats, board, game, 0, max_plies) >= 64:
+        if _open_node(tree.ints, tree.floats, tree.bytes, game, 0, endings) >= 64:
             return game
+        tree.bytes[game, 0, PROOF] = OPEN
         leaves.games[game] = game
         leaves.boards[game] = boards[game]
         leaves.plies[game] = plies[game]
     return -1
+
+
+@kernel
+def prove_roots(tree, games, endings):
+    """Look up every move of every expanded root; those that the table decides enter the tree."""
+    ints, floats, bytes_, sizes, paths = tree.ints, tree.floats, tree.bytes, tree.sizes, tree.paths
+    for game in range(games):
+        moves = ints[game, 0, STATUS]
+        for move in range(6):
+            if moves >> move & 1 and bytes_[game, 0, PROOF] == OPEN:
+                child = sizes[game]
+                _add_child(ints, floats, bytes_, game, 0, move, child, endings)
+                if bytes_[game, child, PROOF] == OPEN:
+                    ints[game, 0, CHILDREN + move] = -1  # enters when it is tried
+                else:
+                    sizes[game] = child + 1
+                    paths[game, 0] = move
+                    prove(ints, floats, bytes_, paths, game, 1)
 
 
 @kernel
@@ -135,15 +164,14 @@ def best_move(ints, floats, game, node, exploration):
 
 
 @kernel
-def _add_child(ints, floats, bytes_, game, node, move, child, max_plies):
-    """Put the position after ``move`` into the tree as node ``child``; returns its status."""
+def _add_child(ints, floats, bytes_, game, node, move, child, endings):
+    """Put the position after ``move`` into the tree as node ``child``."""
     ints[game, node, CHILDREN + move] = child
     for entry in range(PLY, NODE):  # the ply and the board
         ints[game, child, entry] = ints[game, node, entry]
     ints[game, child, PLY] += 1
-    board = bytes_[game, child, BOARD : BOARD + 14]
-    play(board, move)
-    return _open_node(ints, floats, board, game, child, max_plies)
+    play(bytes_[game, child, BOARD : BOARD + 14], move)
+    _open_node(ints, floats, bytes_, game, child, endings)
 
 
 @kernel
@@ -160,8 +188,32 @@ def back_up(ints, floats, paths, game, length, value):
 
 
 @kernel
-def descend(ints, floats, paths, game, exploration):
-    """Walk from the root and note the path, until a step leaves the tree or ends the game.
+def prove(ints, floats, bytes_, paths, game, length):
+    """Let the proof of a path's last node climb as far as it settles the nodes above.
+
+    A move that is proved to lose is taken out of its node's moves while another is left; a proved
+    move's mean is its exact value.
+    """
+    proofs = np.empty(6, np.int8)
+    for step in range(length - 1, -1, -1):
+        node, move = paths[game, step] >> 3, paths[game, step] & 7
+        for other in range(6):
+            child = ints[game, node, CHILDREN + other]
+            proofs[other] = OPEN
+            if child >= 0 and bytes_[game, child, PROOF] != OPEN:
+                proofs[other] = 2 * DRAWN - bytes_[game, child, PROOF]
+        floats[game, node, MEANS + move] = proofs[move] - DRAWN
+        found = proof_of_moves(proofs, ints[game, node, STATUS])
+        if found == OPEN:
+            if proofs[move] == LOST:
+                ints[game, node, STATUS] &= ~(1 << move)
+            return
+        bytes_[game, node, PROOF] = found
+
+
+@kernel
+def descend(ints, floats, bytes_, paths, game, exploration):
+    """Walk from the root and note the path, until a step leaves the tree or meets a proved node.
 
     Returns its length; the last step's child is -1 when it is not in the tree yet.
     """
@@ -171,33 +223,39 @@ def descend(ints, floats, paths, game, exploration):
         paths[game, length] = node * 8 + move
         length += 1
         node = ints[game, node, CHILDREN + move]
-        if node < 0 or ints[game, node, STATUS] >= 64:
+        if node < 0 or bytes_[game, node, PROOF] != OPEN:
             return length
 
 
 @kernel
-def select(tree, games, simulations, exploration, max_plies, leaves):
+def select(tree, games, simulations, exploration, endings, leaves):
     """Run every game on to its next unresolved leaf and pack those; returns how many.
 
-    A leaf where the game is over is backed up at once with its exact value, and the game goes on
-    with its next simulation. Games that have finished ``simulations`` pack nothing.
+    A leaf that is proved is backed up at once with its exact value, and the game goes on with its
+    next simulation. Games that have finished ``simulations`` pack nothing, nor do those whose root
+    is proved; only a search with a table lets proofs climb.
     """
     ints, floats, bytes_, sizes, paths = tree.ints, tree.floats, tree.bytes, tree.sizes, tree.paths
     weight = np.float32(exploration)
+    climbs = len(endings[1].low) > 0
     count = 0
     for game in range(games):
         done = tree.simulations[game]
-        while done < simulations:
+        while done < simulations and bytes_[game, 0, PROOF] == OPEN:
             done += 1
-            length = descend(ints, floats, paths, game, weight)
+            length = descend(ints, floats, bytes_, paths, game, weight)
             node, move = paths[game, length - 1] >> 3, paths[game, length - 1] & 7
             leaf = ints[game, node, CHILDREN + move]
-            if leaf < 0:
+            is_new = leaf < 0
+            if is_new:
                 leaf = sizes[game]
                 sizes[game] = leaf + 1
-                _add_child(ints, floats, bytes_, game, node, move, leaf, max_plies)
-            if ints[game, leaf, STATUS] >= 64:
-                back_up(ints, floats, paths, game, length, floats[game, leaf, TOTAL])
+                _add_child(ints, floats, bytes_, game, node, move, leaf, endings)
+            proof = bytes_[game, leaf, PROOF]
+            if proof != OPEN:
+                back_up(ints, floats, paths, game, length, np.float32(proof - DRAWN))
+                if is_new and climbs:
+                    prove(ints, floats, bytes_, paths, game, length)
                 continue
             tree.path_lengths[game] = length
             leaves.games[count] = game
@@ -230,38 +288,3 @@ def expand(tree, leaves, count, logits, values):
         floats[game, node, TOTAL] = value
         back_up(ints, floats, paths, game, tree.path_lengths[game], value)
     return -1
-
-
-@kernel
-def add_root_noise(tree, keys, share):
-    """Mix Dirichlet(1) noise into the root priors: (1 - share) * prior + share * noise.
-
-    With concentration 1 the noise is uniform on the simplex: exponential draws, normalised.
-    """
-    draws = np.empty(6, np.float32)
-    for game in range(len(keys)):
-        legal, ply = tree.ints[game, 0, STATUS], tree.ints[game, 0, PLY]
-        total = np.float32(0.0)
-        for move in range(6):
-            unit = to_unit(random_bits(keys[game], ply, DRAW_NOISE, move))
-            draws[move] = -np.log(1.0 - unit) if legal >> move & 1 else 0.0
-            total += draws[move]
-        for move in range(6):
-            prior = tree.floats[game, 0, PRIORS + move]
-            noise = draws[move] / total if total > 0.0 else prior
-            tree.floats[game, 0, PRIORS + move] = (1.0 - share) * prior + share * noise
-
-
-def root_visits(tree: Tree, games: int) -> np.ndarray:
-    """Visit counts of the root's moves, int32[games, 6], a copy."""
-    return tree.ints[:games, 0, VISITS : VISITS + 6].copy()
-
-
-def root_priors(tree: Tree, games: int) -> np.ndarray:
-    """Priors of the root's moves (noise included), float32[games, 6], a copy."""
-    return tree.floats[:games, 0, PRIORS : PRIORS + 6].copy()
-
-
-def root_values(tree: Tree, games: int) -> np.ndarray:
-    """Mean value of each root over its own judgement and all simulations, float32[games]."""
-    return tree.floats[:games, 0, TOTAL] / tree.ints[:games, 0, COUNT].astype(np.float32)

@@ -1,0 +1,56 @@
+"""Proofs in a search tree: results that are certain, and how they climb.
+
+A node is proved when its game is over or a table decides it; a node above when one move is proved
+to win, or all its moves are proved (Winands, Björnsson and Saito 2008, "Monte-Carlo tree search
+solver", with draws). Proofs are kept for the side to move, in one byte of a node (tree.py).
+"""
+
+import numpy as np
+
+from agents.tablebase.probe import TableArrays, probe
+from oware_env.kernel import kernel
+from oware_env.rules import settle
+
+OPEN, LOST, DRAWN, WON = range(4)  # for the side to move; the value of a proof is proof - DRAWN
+
+
+def no_table() -> TableArrays:
+    """A table without a board, for searches that have none."""
+    empty = TableArrays(
+        np.zeros(0, np.int8), np.zeros(0, np.int8), np.zeros((0, 0), np.int8), np.zeros(4, np.int64)
+    )
+    for array in empty:
+        array.setflags(write=False)  # as those of a file are, so that kernels compile once
+    return empty
+
+
+@kernel
+def proof_of(board, code, left, table):
+    """What is proved of a position of status ``code`` with ``left`` plies left, by itself."""
+    if code >= 64:
+        mover, opponent = settle(board, code >> 6)
+        return DRAWN + np.sign(mover - opponent)
+    if len(table.low) == 0:
+        return OPEN
+    low, high = probe(board, left, table)
+    ahead = np.int64(board[12]) - np.int64(board[13])
+    if np.sign(ahead + low) != np.sign(ahead + high):
+        return OPEN
+    return DRAWN + np.sign(ahead + low)
+
+
+@kernel
+def proof_of_moves(proofs, moves):
+    """What the proofs int8[6] of a mover's ``moves`` (six bits) say of the position before them.
+
+    ``proofs`` are the mover's. One move that wins is enough; else every move must be proved.
+    """
+    best = LOST
+    is_settled = True
+    for move in range(6):
+        if moves >> move & 1:
+            if proofs[move] == WON:
+                return WON
+            is_settled &= proofs[move] != OPEN
+            best = max(best, proofs[move])
+    return best if is_settled else OPEN

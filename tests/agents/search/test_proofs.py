@@ -1,0 +1,149 @@
+"""Search with a table of endgames: what is certain is found, and nothing else is claimed."""
+
+import numpy as np
+import pytest
+
+from agents.arena.oracle import OPEN, truth, uniform_positions
+from agents.search.mcts import Mcts, Search
+from agents.search.proofs import DRAWN, LOST, WON, proof_of_moves
+from agents.search.proofs import OPEN as UNPROVED
+from agents.search.tree import CHILDREN, PROOF, STATUS
+from agents.tablebase.build import build_table
+from agents.tablebase.probe import NO_MARGIN, Tablebase
+from oware_env.lockstep import Lockstep
+from oware_env.positions import Positions
+from oware_env.rules import Rules
+from oware_env.state import State
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    return Tablebase(build_table(7, folder=tmp_path_factory.mktemp("tables")))
+
+
+def even(positions):
+    """An evaluator that knows nothing."""
+    count = len(positions.plies)
+    return np.zeros((count, 6), np.float32), np.zeros(count, np.float32)
+
+
+def misled(positions):
+    """An evaluator that is sure of the opposite of what the stores say."""
+    count = len(positions.plies)
+    ahead = positions.boards[:, 12].astype(np.float32) - positions.boards[:, 13]
+    return np.zeros((count, 6), np.float32), -np.sign(ahead)
+
+
+@pytest.mark.parametrize(
+    ("proofs", "moves", "found"),
+    [
+        ([WON, UNPROVED, 0, 0, 0, 0], 0b11, WON),
+        ([LOST, UNPROVED, 0, 0, 0, 0], 0b11, UNPROVED),
+        ([DRAWN, UNPROVED, 0, 0, 0, 0], 0b11, UNPROVED),
+        ([LOST, DRAWN, 0, 0, 0, 0], 0b11, DRAWN),
+        ([LOST, LOST, 0, 0, 0, WON], 0b11, LOST),
+    ],
+)
+def test_what_moves_say_of_the_position_before_them(proofs, moves, found):
+    assert proof_of_moves(np.array(proofs, np.int8), moves) == found
+
+
+@pytest.mark.parametrize("evaluator", [even, misled])
+@pytest.mark.parametrize("simulations", [1, 16, 64])
+def test_within_the_table_no_move_is_worse_than_proved(table, evaluator, simulations):
+    positions = uniform_positions(7, 600, seed=2)
+    found = truth(table, positions, 400)
+    search = Search(evaluator, simulations=simulations, table=table.arrays)
+    moves = Mcts(search, "x").decide(positions).moves
+    rows = np.arange(len(moves))
+    assert (found.results != OPEN).mean() > 0.9
+    provable = found.keeps.any(axis=1)
+    assert provable.sum() > 400
+    assert not found.worsens[rows, moves][provable].any()
+
+
+def test_values_and_visits_of_a_proved_root_are_its_own(table):
+    positions = uniform_positions(6, 400, seed=4)
+    found = truth(table, positions, 400)
+    result = Search(misled, simulations=32, table=table.arrays).run(positions)
+    wins = (found.results == 1) & found.keeps.any(axis=1)
+    legal = table.move_bounds(positions, 400)[0] != NO_MARGIN
+    lost = ((found.after == -1) | ~legal).all(axis=1)
+    assert wins.sum() > 100 and lost.sum() > 50
+    assert (result.values[wins] == 1).all() and (result.values[lost] == -1).all()
+    assert (result.visits[wins | lost].max(axis=1) == 32).all()
+    assert (result.visits.sum(axis=1) > 0).all()
+
+
+def test_results_beyond_the_table_are_proved_by_climbing(table):
+    """Nine seeds near the limit, solved by trying everything: what the search calls certain is."""
+    sample = uniform_positions(9, 120, seed=6)
+    plies = np.full(len(sample.plies), 400 - 9, np.int32)
+    positions = Positions(sample.boards, plies, sample.keys)
+    search = Search(even, simulations=200, table=table.arrays)
+    result = search.run(positions)
+    known = {}
+
+    def solve(state):
+        key = state.to_text(), state.ply
+        if key not in known:
+            if state.is_over:
+                south, north = state.outcome.scores
+                known[key] = int(np.sign(south - north)) * (1 if state.south_to_move else -1)
+            else:
+                known[key] = max(-solve(state.play(move)) for move in state.legal_moves)
+        return known[key]
+
+    proved = 0
+    for row in range(len(plies)):
+        proof = int(search._tree.bytes[row, 0, PROOF])
+        if proof != UNPROVED:
+            state = State.from_board(positions.boards[row], True, Rules(), int(plies[row]))
+            assert proof - DRAWN == solve(state) == result.values[row]
+            proved += 1
+    assert proved > 30
+
+
+def test_a_move_that_loses_for_certain_is_not_tried_again(table):
+    positions = uniform_positions(7, 300, seed=9)
+    search = Search(even, simulations=16, table=table.arrays)
+    search.run(positions)
+    tree, checked = search._tree, 0
+    for row in range(len(positions.plies)):
+        if tree.bytes[row, 0, PROOF] == UNPROVED:
+            for move in range(6):
+                child = tree.ints[row, 0, CHILDREN + move]
+                if child >= 0 and tree.bytes[row, child, PROOF] == WON:
+                    assert not tree.ints[row, 0, STATUS] >> move & 1
+                    checked += 1
+    assert checked > 0
+
+
+@pytest.mark.parametrize("defence", ["best", "random"])
+def test_proved_wins_are_won_as_long_as_a_move_is_proved(table, defence):
+    """Slow games are no excuse: the move limit ends each, and it must end as proved.
+
+    Bounds over many plies left sometimes prove a position and no move of it; such games are told
+    apart and not judged.
+    """
+    sample = uniform_positions(7, 1000, seed=11)
+    found = truth(table, sample, 400)
+    wins = (found.results == 1) & found.keeps.any(axis=1)
+    start = Positions(*(array[wins] for array in sample))
+    count = len(start.plies)
+    winner = Mcts(Search(even, simulations=1, table=table.arrays), "winner")
+    random, was_sure = np.random.default_rng(0), np.ones(count, np.bool_)
+    games = Lockstep(start, np.ones(count, np.bool_))
+    while games.running:
+        positions = Positions(*(array.copy() for array in games.positions()))
+        south = games.south_to_move.copy()
+        was_sure[games.games[south]] &= truth(table, positions, 400).keeps.any(axis=1)[south]
+        moves = winner.decide(positions).moves.astype(np.int64)
+        lows, highs = table.move_bounds(positions, 400)
+        score = highs.astype(np.float64) if defence == "best" else random.random(lows.shape)
+        answers = np.where(lows != NO_MARGIN, score, -np.inf).argmax(axis=1)
+        games.play(np.where(south, moves, answers))
+    won = games.scores[:, 0] > games.scores[:, 1]
+    assert was_sure.sum() > 0.9 * count > 300
+    assert won[was_sure].all()
+    assert won.mean() > 0.99
