@@ -1,4 +1,4 @@
-"""Shared by all tests: how hard Hypothesis tries, Ctrl-C, and games of random moves."""
+"""Shared by all tests: how hard Hypothesis tries, Ctrl-C, tables, and games of random moves."""
 
 import os
 import random
@@ -25,6 +25,12 @@ settings.load_profile(os.environ.get("OWARE_TEST_PROFILE", "default"))
 # A shell that starts the tests in the background tells them to ignore Ctrl-C, and the commands
 # that tests start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_tables(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Endgame tables that tests build on the way do not go into the user's folder."""
+    os.environ["OWARE_TABLES"] = str(tmp_path_factory.mktemp("tables"))
 
 
 @pytest.fixture(scope="session")
