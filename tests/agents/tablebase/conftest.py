@@ -49,3 +49,23 @@ def positions_of():
         return Positions(boards, np.full(count, ply, np.int32), np.zeros(count, np.uint64))
 
     return positions_of
+
+
+@pytest.fixture(scope="session")
+def counts_of():
+    """A function: the counts and sums of a level's bounds, as abapa-limit.json has them."""
+
+    def counts_of(low, high):
+        low, high = low.astype(int), high.astype(int)
+        return {
+            "positions": len(low),
+            "equal": (low == high).sum(),
+            "sign_decided": (np.sign(low) == np.sign(high)).sum(),
+            "max_width": (high - low).max(),
+            "wins": (low > 0).sum(),
+            "losses": (high < 0).sum(),
+            "sum_lo": low.sum(),
+            "sum_hi": high.sum(),
+        }
+
+    return counts_of
