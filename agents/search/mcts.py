@@ -85,7 +85,7 @@ class Search:
         if over >= 0:
             raise ValueError(f"row {over}: the game is over, there is nothing to search")
         self._judge(games, positions.keys)
-        if len(self._endings[1].low):
+        if self._endings[1].low.size:
             prove_roots(tree, games, self._endings)
         if noise > 0.0:
             add_root_noise(tree, positions.keys, noise)

@@ -16,9 +16,8 @@ OPEN, LOST, DRAWN, WON = range(4)  # for the side to move; the value of a proof 
 
 def no_table() -> TableArrays:
     """A table without a board, for searches that have none."""
-    empty = TableArrays(
-        np.zeros(0, np.int8), np.zeros(0, np.int8), np.zeros((0, 0), np.int8), np.zeros(4, np.int64)
-    )
+    none = np.zeros((2, 0), np.int8)
+    empty = TableArrays(none, none, none, np.zeros(4, np.int64))
     for array in empty:
         array.setflags(write=False)  # as those of a file are, so that kernels compile once
     return empty
@@ -30,7 +29,7 @@ def proof_of(board, code, left, table):
     if code >= 64:
         mover, opponent = settle(board, code >> 6)
         return DRAWN + np.sign(mover - opponent)
-    if len(table.low) == 0:
+    if not table.low.size:
         return OPEN
     low, high = probe(board, left, table)
     ahead = np.int64(board[12]) - np.int64(board[13])

@@ -237,7 +237,7 @@ def select(tree, games, simulations, exploration, endings, leaves):
     """
     ints, floats, bytes_, sizes, paths = tree.ints, tree.floats, tree.bytes, tree.sizes, tree.paths
     weight = np.float32(exploration)
-    climbs = len(endings[1].low) > 0
+    climbs = endings[1].low.size > 0
     count = 0
     for game in range(games):
         done = tree.simulations[game]

@@ -2,7 +2,8 @@
 
 What is kept of the layers: below ``first`` plies left the exact values of the boards with up to
 EXACT_SEEDS seeds; from ``first`` to ``last`` the least and the greatest value each board takes,
-bounds that are proved for every number of plies left in that range.
+bounds that are proved for every number of plies left in that range. Even and odd numbers are kept
+apart, since many values go up and down from ply to ply.
 """
 
 import os
@@ -53,8 +54,8 @@ class Build:
         self.plies = 0  # plies left in the newest layer
         self.layers = np.empty((2, self.boards + CONSTANTS), np.int8)  # of even and odd plies
         self.layers[:, self.boards :] = np.arange(CONSTANTS)
-        self.low = np.full(self.boards, 127, np.int8)
-        self.high = np.full(self.boards, -1, np.int8)
+        self.low = np.full((2, self.boards), 127, np.int8)  # of even and odd plies
+        self.high = np.full((2, self.boards), -1, np.int8)
         self.exact = np.zeros((min(first, last + 1), self.exact_boards), np.int8)
 
     def run(self, checkpoint: Path, threads: int, progress: Progress) -> None:
@@ -78,13 +79,14 @@ class Build:
                 everywhere(fill_settled, self.starts, self.rules, self.layers[0])
                 self._keep_exact()
             while self.plies < self.last:
-                before, after = self.layers[self.plies % 2], self.layers[(self.plies + 1) % 2]
                 self.plies += 1
+                parity = self.plies % 2
+                before, after = self.layers[1 - parity], self.layers[parity]
                 everywhere(induce, self.starts, successors, before, after)
                 if self.plies < self.first:
                     self._keep_exact()
                 else:
-                    everywhere(widen, after, self.low, self.high)
+                    everywhere(widen, after, self.low[parity], self.high[parity])
                 progress(self.plies, self.last)
                 if time.monotonic() - saved_at > SECONDS_BETWEEN_CHECKPOINTS:
                     self.save(checkpoint)
@@ -113,7 +115,7 @@ class Build:
         return True
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The finished table, shares as margins: low and high int8[N], exact int8[P, M]."""
+        """The finished table, shares as margins: low, high int8[2, N] and exact int8[P, M]."""
         counts = np.diff(self.starts)
         seeds = np.repeat(np.arange(len(counts), dtype=np.int8), counts)
         exact = self.exact - seeds[: self.exact_boards]
@@ -132,7 +134,7 @@ def build_table(
 
     ``plies`` is the range of plies left that its bounds are proved for, 100 to the rules'
     max_plies when left out. An interrupted build of the same table goes on where it last saved.
-    Memory: about 29 bytes a board. Raises OwareError in one line.
+    Memory: about 31 bytes a board. Raises OwareError in one line.
     """
     first, last = _checked(seeds, rules, plies)
     path = table_path(seeds, rules, folder)

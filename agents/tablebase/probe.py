@@ -12,7 +12,7 @@ import numpy as np
 
 from agents.tablebase.build import build_table
 from agents.tablebase.files import read_contents, table_path
-from agents.tablebase.index import board_index
+from agents.tablebase.index import board_index, level_starts
 from oware_env.errors import OwareError
 from oware_env.kernel import kernel
 from oware_env.positions import Positions
@@ -25,8 +25,8 @@ BUILT_AT_ONCE = 8  # a missing table of up to so many seeds is built when first 
 class TableArrays(NamedTuple):
     """A table as kernels take it."""
 
-    low: np.ndarray  # int8[N], least margin over the plies left first .. last
-    high: np.ndarray  # int8[N], greatest
+    low: np.ndarray  # int8[2, N], least margin over the even and odd plies left first .. last
+    high: np.ndarray  # int8[2, N], greatest
     exact: np.ndarray  # int8[P, M], margin with 0 .. P - 1 plies left of the boards with few seeds
     limits: np.ndarray  # int64[4]: seeds, seeds of exact, first, last
 
@@ -46,7 +46,7 @@ def probe(board, left, table):
         return margin, margin
     if seeds <= limits[0] and limits[2] <= left <= limits[3]:
         index = board_index(board)
-        return np.int64(low[index]), np.int64(high[index])
+        return np.int64(low[left % 2, index]), np.int64(high[left % 2, index])
     return -seeds, seeds
 
 
@@ -91,6 +91,12 @@ class Tablebase:
         low, high = np.empty(len(left), np.int8), np.empty(len(left), np.int8)
         _probe_all(positions.boards, left, self.arrays, low, high)
         return low, high
+
+    def level_bounds(self, seeds: int) -> tuple[np.ndarray, np.ndarray]:
+        """Bounds (low, high) over all plies left first .. last of every board of so many seeds."""
+        starts = level_starts(seeds)
+        level = slice(starts[seeds], starts[seeds + 1])
+        return self.arrays.low[:, level].min(axis=0), self.arrays.high[:, level].max(axis=0)
 
     def move_bounds(self, positions: Positions, max_plies: int) -> tuple[np.ndarray, np.ndarray]:
         """The same for every move, from before it, int8[B, 6] each; NO_MARGIN where not legal.
