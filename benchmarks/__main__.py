@@ -13,6 +13,7 @@ from rich.table import Table
 
 from benchmarks.aec import aec_loop
 from benchmarks.batch import batch_steps
+from benchmarks.endgames import endgames
 from benchmarks.figure import Figure, show
 from benchmarks.random_play import random_play
 from benchmarks.search import lockstep_search
@@ -49,7 +50,7 @@ def origin() -> str:
 
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (
-        f"{processor()}, {os.cpu_count()} cores, {platform.system()}; one process, one thread\n"
+        f"{processor()}, {os.cpu_count()} cores, {platform.system()}; one process, one thread where no cores are named\n"
         f"commit {commit() or 'unknown'}; Python {platform.python_version()}, {versions}"
     )
 
@@ -79,6 +80,7 @@ def main() -> int:
         for measure in (random_play, batch_steps, vector_steps, aec_loop, state_play):
             figures.append(measure())
         figures += lockstep_search()
+        figures += endgames()
     console = Console()
     if not console.is_terminal:
         console = Console(width=150)
