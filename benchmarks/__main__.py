@@ -49,8 +49,9 @@ def origin() -> str:
     import os
 
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    machine = f"{processor()}, {os.cpu_count()} cores, {platform.system()}"
     return (
-        f"{processor()}, {os.cpu_count()} cores, {platform.system()}; one process, one thread where no cores are named\n"
+        f"{machine}; one process, one thread where no cores are named\n"
         f"commit {commit() or 'unknown'}; Python {platform.python_version()}, {versions}"
     )
 
