@@ -17,7 +17,8 @@ OPEN, LOST, DRAWN, WON = range(4)  # for the side to move; the value of a proof 
 def no_table() -> TableArrays:
     """A table without a board, for searches that have none."""
     none = np.zeros((2, 0), np.int8)
-    empty = TableArrays(none, none, none, np.zeros(4, np.int64))
+    nowhere = np.zeros(0, np.int32)
+    empty = TableArrays(none, none, none, nowhere, none, np.full(4, -1))
     for array in empty:
         array.setflags(write=False)  # as those of a file are, so that kernels compile once
     return empty

@@ -1,9 +1,9 @@
 """Building a table: all boards at once, one ply further at a time, on all cores.
 
-What is kept of the layers: below ``first`` plies left the exact values of the boards with up to
-EXACT_SEEDS seeds; from ``first`` to ``last`` the least and the greatest value each board takes,
-bounds that are proved for every number of plies left in that range. Even and odd numbers are kept
-apart, since many values go up and down from ply to ply.
+What is kept of the layers: from ``first`` to ``last`` plies left the least and the greatest value
+each board takes, bounds that are proved for every number of plies left in that range. Even and odd
+numbers are kept apart, since many values go up and down from ply to ply. Of the boards with up to
+EXACT_SEEDS seeds every value is kept: below ``first`` as a whole, above where the bounds differ.
 """
 
 import os
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from agents.tablebase.files import prepare_place, read_contents, table_path, write_contents
-from agents.tablebase.index import level_starts
+from agents.tablebase.index import count_boards, level_starts
 from agents.tablebase.induction import (
     CONSTANTS,
     fill_settled,
@@ -30,6 +30,9 @@ from oware_env.rules import Rules
 
 FIRST = 100  # plies left from which on bounds are kept
 EXACT_SEEDS = 10
+EXACT_BYTES = (
+    300_000_000  # of memory for all layers of those boards; fewer seeds when it takes more
+)
 MOST_SEEDS = 24  # beyond it indices no longer fit the int32 of the successors
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
 
@@ -45,18 +48,17 @@ class Build:
             "seeds": seeds,
             "first": first,
             "last": last,
-            "exact_seeds": min(seeds, EXACT_SEEDS),
+            "exact_seeds": _exact_seeds(seeds, last),
         }
         self.rules, self.first, self.last = tuple(rules[1:]), first, last
         self.starts = level_starts(seeds)
         self.boards = int(self.starts[-1])
-        self.exact_boards = int(level_starts(min(seeds, EXACT_SEEDS))[-1])
         self.plies = 0  # plies left in the newest layer
         self.layers = np.empty((2, self.boards + CONSTANTS), np.int8)  # of even and odd plies
         self.layers[:, self.boards :] = np.arange(CONSTANTS)
         self.low = np.full((2, self.boards), 127, np.int8)  # of even and odd plies
         self.high = np.full((2, self.boards), -1, np.int8)
-        self.exact = np.zeros((min(first, last + 1), self.exact_boards), np.int8)
+        self.exact = np.zeros((last + 1, count_boards(self.facts["exact_seeds"])), np.int8)
 
     def run(self, checkpoint: Path, threads: int, progress: Progress) -> None:
         """Go on from the newest layer, or the first, to the last; leaves a checkpoint now and then.
@@ -77,24 +79,24 @@ class Build:
             everywhere(fill_successors, self.starts, self.rules, successors)
             if not self.plies:
                 everywhere(fill_settled, self.starts, self.rules, self.layers[0])
-                self._keep_exact()
+                self._keep(everywhere)
             while self.plies < self.last:
-                self.plies += 1
-                parity = self.plies % 2
-                before, after = self.layers[1 - parity], self.layers[parity]
+                before, after = self.layers[self.plies % 2], self.layers[(self.plies + 1) % 2]
                 everywhere(induce, self.starts, successors, before, after)
-                if self.plies < self.first:
-                    self._keep_exact()
-                else:
-                    everywhere(widen, after, self.low[parity], self.high[parity])
+                self.plies += 1
+                self._keep(everywhere)
                 progress(self.plies, self.last)
                 if time.monotonic() - saved_at > SECONDS_BETWEEN_CHECKPOINTS:
                     self.save(checkpoint)
                     saved_at = time.monotonic()
 
-    def _keep_exact(self) -> None:
-        newest = self.layers[self.plies % 2]
-        self.exact[self.plies] = newest[: self.exact_boards]
+    def _keep(self, everywhere: Callable[..., None]) -> None:
+        """Take what is wanted of the newest layer."""
+        parity = self.plies % 2
+        newest = self.layers[parity]
+        self.exact[self.plies] = newest[: self.exact.shape[1]]
+        if self.plies >= self.first:
+            everywhere(widen, newest, self.low[parity], self.high[parity])
 
     def save(self, checkpoint: Path) -> None:
         """Write all that :meth:`restore` needs."""
@@ -115,11 +117,29 @@ class Build:
         return True
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The finished table, shares as margins: low, high int8[2, N] and exact int8[P, M]."""
+        """The finished table, shares turned into margins: see probe.TableArrays."""
         counts = np.diff(self.starts)
         seeds = np.repeat(np.arange(len(counts), dtype=np.int8), counts)
-        exact = self.exact - seeds[: self.exact_boards]
-        return {"low": self.low - seeds, "high": self.high - seeds, "exact": exact}
+        boards = self.exact.shape[1]
+        exact = self.exact - seeds[:boards]
+        is_open = (self.low[:, :boards] < self.high[:, :boards]).any(axis=0)
+        rows = np.full(boards, -1, np.int32)
+        rows[is_open] = np.arange(is_open.sum())
+        return {
+            "low": self.low - seeds,
+            "high": self.high - seeds,
+            "exact": exact[: self.first],
+            "open_rows": rows,
+            "open_exact": np.ascontiguousarray(exact[self.first :, is_open].T),
+        }
+
+
+def _exact_seeds(seeds: int, last: int) -> int:
+    """Up to how many seeds every value is kept."""
+    most = min(seeds, EXACT_SEEDS)
+    while (last + 1) * count_boards(most) > EXACT_BYTES:
+        most -= 1
+    return most
 
 
 def build_table(
@@ -134,7 +154,7 @@ def build_table(
 
     ``plies`` is the range of plies left that its bounds are proved for, 100 to the rules'
     max_plies when left out. An interrupted build of the same table goes on where it last saved.
-    Memory: about 31 bytes a board. Raises OwareError in one line.
+    Memory: about 31 bytes a board, and EXACT_BYTES. Raises OwareError in one line.
     """
     first, last = _checked(seeds, rules, plies)
     path = table_path(seeds, rules, folder)

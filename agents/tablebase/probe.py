@@ -1,7 +1,8 @@
 """Asking a table: bounds of a board's full margin, proved for the plies left that the table covers.
 
-A board with more seeds than the table holds, or at plies left it was not built for, gets the bounds
-that hold of any board, -seeds and seeds: nothing is ever guessed.
+They are equal, and so the exact value, for boards of up to 10 seeds and for most others. A board
+with more seeds than the table holds, or at plies left it was not built for, gets the bounds that
+hold of any board, -seeds and seeds: nothing is ever guessed.
 """
 
 from functools import cache
@@ -27,7 +28,9 @@ class TableArrays(NamedTuple):
 
     low: np.ndarray  # int8[2, N], least margin over the even and odd plies left first .. last
     high: np.ndarray  # int8[2, N], greatest
-    exact: np.ndarray  # int8[P, M], margin with 0 .. P - 1 plies left of the boards with few seeds
+    exact: np.ndarray  # int8[first, M], margin with 0 .. first - 1 plies left, of few seeds
+    open_rows: np.ndarray  # int32[M], row in open_exact of a board whose bounds differ, else -1
+    open_exact: np.ndarray  # int8[K, last - first + 1], its margin from first to last
     limits: np.ndarray  # int64[4]: seeds, seeds of exact, first, last
 
 
@@ -37,17 +40,25 @@ def probe(board, left, table):
 
     Equal bounds are the exact value; those of a board the table does not cover are -seeds, seeds.
     """
-    low, high, exact, limits = table
+    low, high, exact, open_rows, open_exact, limits = table
+    most, most_exact, first, last = limits[0], limits[1], limits[2], limits[3]
     seeds = np.int64(0)
     for house in range(12):
         seeds += board[house]
-    if seeds <= limits[1] and left < len(exact):
-        margin = np.int64(exact[left, board_index(board)])
+    is_covered = seeds <= most and (
+        first <= left <= last or (0 <= left < first and seeds <= most_exact)
+    )
+    if not is_covered:
+        return -seeds, seeds
+    index = board_index(board)
+    if left < first:
+        margin = np.int64(exact[left, index])
         return margin, margin
-    if seeds <= limits[0] and limits[2] <= left <= limits[3]:
-        index = board_index(board)
-        return np.int64(low[left % 2, index]), np.int64(high[left % 2, index])
-    return -seeds, seeds
+    least, greatest = np.int64(low[left % 2, index]), np.int64(high[left % 2, index])
+    if least < greatest and seeds <= most_exact:
+        margin = np.int64(open_exact[open_rows[index], left - first])
+        return margin, margin
+    return least, greatest
 
 
 @kernel
@@ -82,8 +93,9 @@ class Tablebase:
                 f"{describe_rules(rules)}"
             )
         self.seeds, self.first, self.last = facts["seeds"], facts["first"], facts["last"]
-        limits = np.array([self.seeds, facts["exact_seeds"], self.first, self.last], np.int64)
-        self.arrays = TableArrays(arrays["low"], arrays["high"], arrays["exact"], limits)
+        self.exact_seeds = facts["exact_seeds"]
+        limits = np.array([self.seeds, self.exact_seeds, self.first, self.last], np.int64)
+        self.arrays = TableArrays(**arrays, limits=limits)
 
     def bounds(self, positions: Positions, max_plies: int) -> tuple[np.ndarray, np.ndarray]:
         """Proved bounds (low, high) of the mover's full margin in B positions, int8[B] each."""

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.tablebase.build import EXACT_SEEDS
 from agents.tablebase.files import tables_folder
 from agents.tablebase.probe import BUILT_AT_ONCE, NO_MARGIN, Tablebase, open_table
 from oware_env.errors import OwareError
@@ -29,7 +28,9 @@ def describe_position(state: State, seeds: int | None = None, folder: Path | Non
             f"{held} seeds are on the board and the table holds up to {table.seeds}: "
             f"build a larger one with oware-tablebase build --seeds {held}"
         )
-    if not (table.first <= left <= table.last or (left < table.first and held <= EXACT_SEEDS)):
+    if not (
+        table.first <= left <= table.last or (left < table.first and held <= table.exact_seeds)
+    ):
         raise OwareError(
             f"{left} plies are left and the table is proved for {table.first} to {table.last}: "
             "build it with another --first or --max-plies"

@@ -6,6 +6,7 @@ import pytest
 import agents
 from agents.arena.match import play_match
 from agents.arena.oracle import OPEN, game_positions, grade, truth, uniform_positions
+from agents.tablebase import build
 from agents.tablebase.build import build_table
 from agents.tablebase.probe import Tablebase
 from oware_env.positions import Decisions, Positions
@@ -15,7 +16,16 @@ from oware_env.state import State
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    return Tablebase(build_table(8, folder=tmp_path_factory.mktemp("tables")))
+    """Up to eight seeds, exact only to three, so that bounds leave something open."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "EXACT_SEEDS", 3)
+        return Tablebase(build_table(8, folder=tmp_path_factory.mktemp("tables")))
+
+
+@pytest.fixture(scope="module")
+def exact(tmp_path_factory):
+    """Up to six seeds, with every value."""
+    return Tablebase(build_table(6, folder=tmp_path_factory.mktemp("exact")))
 
 
 @cache
@@ -31,12 +41,12 @@ def state_of(positions, row, rules=Rules()):
     return State.from_board(positions.boards[row], True, rules, int(positions.plies[row]))
 
 
-def test_results_near_the_limit_are_those_of_the_game_itself(table):
+def test_results_near_the_limit_are_those_of_the_game_itself(exact):
     """The table knows the full margin; the game stops at 25. Both must agree in who wins."""
     random = uniform_positions(6, 150, seed=3)
     plies = np.full(len(random.plies), 400 - 7, np.int32)
     positions = Positions(random.boards, plies, random.keys)
-    found = truth(table, positions, 400)
+    found = truth(exact, positions, 400)
     assert (found.results != OPEN).all()
     for row in range(len(plies)):
         state = state_of(positions, row)
@@ -62,6 +72,13 @@ def test_far_from_the_limit_nothing_is_guessed(table):
     assert not (found.keeps & found.worsens).any()
     decided = ~is_open
     assert (found.worsens | found.keeps)[decided].any(axis=1).mean() > 0.9
+
+
+def test_with_every_value_nothing_is_open(exact):
+    found = truth(exact, uniform_positions(6, 1000, seed=8), 400)
+    assert (found.results != OPEN).all()
+    assert (found.keeps | found.worsens | np.isnan(found.regret)).all()
+    assert found.keeps.any(axis=1).all()
 
 
 def decisions_of(moves, value=np.nan):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from agents.arena.oracle import OPEN, truth, uniform_positions
+from agents.arena.oracle import truth, uniform_positions
 from agents.search.mcts import Mcts, Search
 from agents.search.proofs import DRAWN, LOST, WON, proof_of_moves
 from agents.search.proofs import OPEN as UNPROVED
@@ -56,10 +56,8 @@ def test_within_the_table_no_move_is_worse_than_proved(table, evaluator, simulat
     search = Search(evaluator, simulations=simulations, table=table.arrays)
     moves = Mcts(search, "x").decide(positions).moves
     rows = np.arange(len(moves))
-    assert (found.results != OPEN).mean() > 0.9
-    provable = found.keeps.any(axis=1)
-    assert provable.sum() > 400
-    assert not found.worsens[rows, moves][provable].any()
+    assert found.decisions.sum() > 100
+    assert found.keeps[rows, moves].all()
 
 
 def test_values_and_visits_of_a_proved_root_are_its_own(table):
@@ -105,7 +103,7 @@ def test_results_beyond_the_table_are_proved_by_climbing(table):
 
 
 def test_a_move_that_loses_for_certain_is_not_tried_again(table):
-    positions = uniform_positions(7, 300, seed=9)
+    positions = uniform_positions(9, 300, seed=9)  # more seeds than the table: not all is proved
     search = Search(even, simulations=16, table=table.arrays)
     search.run(positions)
     tree, checked = search._tree, 0
@@ -116,34 +114,27 @@ def test_a_move_that_loses_for_certain_is_not_tried_again(table):
                 if child >= 0 and tree.bytes[row, child, PROOF] == WON:
                     assert not tree.ints[row, 0, STATUS] >> move & 1
                     checked += 1
-    assert checked > 0
+    assert checked > 30
 
 
+@pytest.mark.parametrize("simulations", [1, 16])
 @pytest.mark.parametrize("defence", ["best", "random"])
-def test_proved_wins_are_won_as_long_as_a_move_is_proved(table, defence):
-    """Slow games are no excuse: the move limit ends each, and it must end as proved.
-
-    Bounds over many plies left sometimes prove a position and no move of it; such games are told
-    apart and not judged.
-    """
+def test_every_proved_win_is_won(table, defence, simulations):
+    """Slow games are no excuse: the move limit ends each, and it must end as proved."""
     sample = uniform_positions(7, 1000, seed=11)
-    found = truth(table, sample, 400)
-    wins = (found.results == 1) & found.keeps.any(axis=1)
+    wins = truth(table, sample, 400).results == 1
     start = Positions(*(array[wins] for array in sample))
     count = len(start.plies)
-    winner = Mcts(Search(even, simulations=1, table=table.arrays), "winner")
-    random, was_sure = np.random.default_rng(0), np.ones(count, np.bool_)
+    assert count > 400
+    winner = Mcts(Search(even, simulations=simulations, table=table.arrays), "winner")
+    random = np.random.default_rng(0)
     games = Lockstep(start, np.ones(count, np.bool_))
     while games.running:
         positions = Positions(*(array.copy() for array in games.positions()))
         south = games.south_to_move.copy()
-        was_sure[games.games[south]] &= truth(table, positions, 400).keeps.any(axis=1)[south]
         moves = winner.decide(positions).moves.astype(np.int64)
         lows, highs = table.move_bounds(positions, 400)
         score = highs.astype(np.float64) if defence == "best" else random.random(lows.shape)
         answers = np.where(lows != NO_MARGIN, score, -np.inf).argmax(axis=1)
         games.play(np.where(south, moves, answers))
-    won = games.scores[:, 0] > games.scores[:, 1]
-    assert was_sure.sum() > 0.9 * count > 300
-    assert won[was_sure].all()
-    assert won.mean() > 0.99
+    assert (games.scores[:, 0] > games.scores[:, 1]).all()

@@ -12,7 +12,8 @@ import pytest
 from agents.tablebase import build as build_module
 from agents.tablebase.build import MOST_SEEDS, Build, build_table
 from agents.tablebase.files import read_contents, table_path, tables_folder, write_contents
-from agents.tablebase.probe import Tablebase
+from agents.tablebase.index import count_boards
+from agents.tablebase.probe import Tablebase, probe
 from oware_env.errors import OwareError
 from oware_env.rules import Rules
 
@@ -87,6 +88,22 @@ def test_a_table_says_what_it_is(tmp_path):
     _, facts = read_contents(build_table(3, Rules(max_plies=250), folder=tmp_path))
     assert facts["rules"] == [250, 0, 0, 0, 0]
     assert (facts["seeds"], facts["first"], facts["last"]) == (3, 100, 250)
+
+
+@pytest.mark.parametrize("plies", [(0, 400), (0, 0), (30, 60), (120, 121)])
+def test_any_range_of_plies_gives_the_same_values(tmp_path, plies, boards_of):
+    first, last = plies
+    wide = Tablebase(build_table(4, folder=tmp_path / "wide"))
+    table = Tablebase(build_table(4, plies=plies, folder=tmp_path))
+    for left in (0, first, (first + last) // 2, last):
+        for board in boards_of(4)[::9]:
+            assert probe(board, left, table.arrays) == probe(board, left, wide.arrays)
+
+
+def test_a_long_move_limit_keeps_every_value_of_fewer_seeds_only(tmp_path, monkeypatch):
+    monkeypatch.setattr(build_module, "EXACT_BYTES", 401 * count_boards(4))
+    table = Tablebase(build_table(6, folder=tmp_path))
+    assert table.exact_seeds == 4
 
 
 @pytest.mark.parametrize("seeds", [0, -1, MOST_SEEDS + 1, True, 4.0, "4"])
