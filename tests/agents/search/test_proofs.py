@@ -117,18 +117,11 @@ def test_a_move_that_loses_for_certain_is_not_tried_again(table):
     assert checked > 30
 
 
-@pytest.mark.parametrize("simulations", [1, 16])
-@pytest.mark.parametrize("defence", ["best", "random"])
-def test_every_proved_win_is_won(table, defence, simulations):
-    """Slow games are no excuse: the move limit ends each, and it must end as proved."""
-    sample = uniform_positions(7, 1000, seed=11)
-    wins = truth(table, sample, 400).results == 1
-    start = Positions(*(array[wins] for array in sample))
-    count = len(start.plies)
-    assert count > 400
+def games_won(table, start, simulations, defence):
+    """Which of the games that South is proved to win it does win, bool[G]."""
     winner = Mcts(Search(even, simulations=simulations, table=table.arrays), "winner")
     random = np.random.default_rng(0)
-    games = Lockstep(start, np.ones(count, np.bool_))
+    games = Lockstep(start, np.ones(len(start.plies), np.bool_))
     while games.running:
         positions = Positions(*(array.copy() for array in games.positions()))
         south = games.south_to_move.copy()
@@ -137,4 +130,31 @@ def test_every_proved_win_is_won(table, defence, simulations):
         score = highs.astype(np.float64) if defence == "best" else random.random(lows.shape)
         answers = np.where(lows != NO_MARGIN, score, -np.inf).argmax(axis=1)
         games.play(np.where(south, moves, answers))
-    assert (games.scores[:, 0] > games.scores[:, 1]).all()
+    return games.scores[:, 0] > games.scores[:, 1]
+
+
+def proved_wins(table, seeds, count):
+    """Proved wins among ``count`` positions of so many seeds."""
+    sample = uniform_positions(seeds, count, seed=11)
+    wins = truth(table, sample, 400).results == 1
+    return Positions(*(array[wins] for array in sample))
+
+
+@pytest.mark.parametrize("simulations", [1, 16])
+@pytest.mark.parametrize("defence", ["best", "random"])
+def test_every_proved_win_is_won(table, defence, simulations):
+    """Slow games are no excuse: the move limit ends each, and it must end as proved."""
+    start = proved_wins(table, 7, 1000)
+    assert len(start.plies) > 400
+    assert games_won(table, start, simulations, defence).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("defence", ["best", "random"])
+def test_ten_thousand_proved_wins_of_up_to_ten_seeds_are_won(tmp_path, defence):
+    table = Tablebase(build_table(10, folder=tmp_path))
+    parts = [proved_wins(table, seeds, 4500) for seeds in range(4, 11)]
+    start = Positions(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    assert len(start.plies) >= 10_000
+    for simulations in (1, 16, 64):
+        assert games_won(table, start, simulations, defence).all()
