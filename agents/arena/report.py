@@ -111,7 +111,7 @@ def text_report(result: TournamentResult) -> str:
     anchor = result.settings.agents[result.ratings.anchor]
     console.print(_standings_table(rows, anchor))
     if result.settings.format == "gauntlet":  # a cross table would be empty but for one row
-        console.print("", *result.matches, sep="\n", markup=False, soft_wrap=True)
+        console.print("", *map(str, result.matches), sep="\n", markup=False, soft_wrap=True)
     else:
         for start in range(0, len(rows), _COLUMNS_OF_CROSS_TABLE):
             columns = slice(start, start + _COLUMNS_OF_CROSS_TABLE)
