@@ -10,7 +10,6 @@ import numpy as np
 
 from agents.base import Evaluator
 from agents.policy import draw_moves
-from agents.search.proofs import no_table
 from agents.search.roots import add_root_noise, read_roots, root_priors
 from agents.search.tree import (
     Leaves,
@@ -66,7 +65,7 @@ class Search:
         self.rules = require_abapa(rules)
         self.simulations = simulations
         self.exploration = float(exploration)
-        self._endings = rules.max_plies, table or no_table()
+        self._endings = rules.max_plies, table
         self._tree: Tree = new_tree(0, 1)
         self._leaves: Leaves = new_leaves(0)
 
@@ -85,7 +84,7 @@ class Search:
         if over >= 0:
             raise ValueError(f"row {over}: the game is over, there is nothing to search")
         self._judge(games, positions.keys)
-        if self._endings[1].low.size:
+        if self._endings[1] is not None:
             prove_roots(tree, games, self._endings)
         if noise > 0.0:
             add_root_noise(tree, positions.keys, noise)

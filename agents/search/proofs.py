@@ -7,36 +7,30 @@ solver", with draws). Proofs are kept for the side to move, in one byte of a nod
 
 import numpy as np
 
-from agents.tablebase.probe import TableArrays, probe
+from agents.tablebase.probe import probe
 from oware_env.kernel import kernel
 from oware_env.rules import settle
 
 OPEN, LOST, DRAWN, WON = range(4)  # for the side to move; the value of a proof is proof - DRAWN
 
 
-def no_table() -> TableArrays:
-    """A table without a board, for searches that have none."""
-    none = np.zeros((2, 0), np.int8)
-    nowhere = np.zeros(0, np.int32)
-    empty = TableArrays(none, none, none, nowhere, none, np.full(4, -1))
-    for array in empty:
-        array.setflags(write=False)  # as those of a file are, so that kernels compile once
-    return empty
-
-
 @kernel
 def proof_of(board, code, left, table):
-    """What is proved of a position of status ``code`` with ``left`` plies left, by itself."""
+    """What is proved of a position of status ``code`` with ``left`` plies left, by itself.
+
+    ``table`` is a TableArrays or None; the latter compiles to nothing.
+    """
     if code >= 64:
         mover, opponent = settle(board, code >> 6)
         return DRAWN + np.sign(mover - opponent)
-    if not table.low.size:
+    if table is None:
         return OPEN
-    low, high = probe(board, left, table)
-    ahead = np.int64(board[12]) - np.int64(board[13])
-    if np.sign(ahead + low) != np.sign(ahead + high):
-        return OPEN
-    return DRAWN + np.sign(ahead + low)
+    else:  # Numba leaves this branch out where there is no table
+        low, high = probe(board, left, table)
+        ahead = np.int64(board[12]) - np.int64(board[13])
+        if np.sign(ahead + low) != np.sign(ahead + high):
+            return OPEN
+        return DRAWN + np.sign(ahead + low)
 
 
 @kernel

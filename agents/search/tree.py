@@ -81,12 +81,8 @@ def new_leaves(games: int) -> Leaves:
 
 
 @kernel
-def _open_node(ints, floats, bytes_, game, node, endings):
-    """Finish a node whose board and ply were just written; a proved one gets its exact value.
-
-    ``endings`` are (max_plies, table) here and below; see proofs.no_table for the latter.
-    """
-    max_plies, table = endings
+def _open_node(ints, floats, bytes_, game, node, max_plies, table):
+    """Finish a node whose board and ply were just written; a proved one gets its exact value."""
     board = bytes_[game, node, BOARD : BOARD + 14]
     ply = ints[game, node, PLY]
     code = status(board, ply, max_plies)
@@ -107,15 +103,17 @@ def _open_node(ints, floats, bytes_, game, node, endings):
 def plant(tree, boards, plies, endings, leaves):
     """Start a tree from each of B boards and pack the roots as leaves; first finished row or -1.
 
-    A root is never proved by a table alone: what is wanted of it is a move.
+    A root is never proved by a table alone: what is wanted of it is a move. ``endings`` are the
+    move limit and a table of endgames, or None, here and below.
     """
+    max_plies, table = endings
     for game in range(len(boards)):
         tree.bytes[game, 0, BOARD : BOARD + 14] = boards[game]
         tree.ints[game, 0, PLY] = plies[game]
         tree.sizes[game] = 1
         tree.simulations[game] = 0
         tree.path_lengths[game] = 0
-        if _open_node(tree.ints, tree.floats, tree.bytes, game, 0, endings) >= 64:
+        if _open_node(tree.ints, tree.floats, tree.bytes, game, 0, max_plies, table) >= 64:
             return game
         tree.bytes[game, 0, PROOF] = OPEN
         leaves.games[game] = game
@@ -128,12 +126,13 @@ def plant(tree, boards, plies, endings, leaves):
 def prove_roots(tree, games, endings):
     """Look up every move of every expanded root; those that the table decides enter the tree."""
     ints, floats, bytes_, sizes, paths = tree.ints, tree.floats, tree.bytes, tree.sizes, tree.paths
+    max_plies, table = endings
     for game in range(games):
         moves = ints[game, 0, STATUS]
         for move in range(6):
             if moves >> move & 1 and bytes_[game, 0, PROOF] == OPEN:
                 child = sizes[game]
-                _add_child(ints, floats, bytes_, game, 0, move, child, endings)
+                _add_child(ints, floats, bytes_, game, 0, move, child, max_plies, table)
                 if bytes_[game, child, PROOF] == OPEN:
                     ints[game, 0, CHILDREN + move] = -1  # enters when it is tried
                 else:
@@ -153,25 +152,27 @@ def best_move(ints, floats, game, node, exploration):
     mean = floats[game, node, TOTAL] / count
     scale = exploration * np.sqrt(count)
     legal = ints[game, node, STATUS]
-    best, best_score = -1, np.float32(-np.inf)
+    best, best_score = 0, np.float32(-np.inf)
     for move in range(6):
         tried = ints[game, node, VISITS + move]
         value = floats[game, node, MEANS + move] if tried else mean
         score = value + scale * floats[game, node, PRIORS + move] / np.float32(tried + 1)
-        if legal >> move & 1 and score > best_score:
-            best, best_score = move, score
+        score = score if legal >> move & 1 else np.float32(-np.inf)
+        better = score > best_score
+        best = move if better else best
+        best_score = score if better else best_score
     return best
 
 
 @kernel
-def _add_child(ints, floats, bytes_, game, node, move, child, endings):
+def _add_child(ints, floats, bytes_, game, node, move, child, max_plies, table):
     """Put the position after ``move`` into the tree as node ``child``."""
     ints[game, node, CHILDREN + move] = child
     for entry in range(PLY, NODE):  # the ply and the board
         ints[game, child, entry] = ints[game, node, entry]
     ints[game, child, PLY] += 1
     play(bytes_[game, child, BOARD : BOARD + 14], move)
-    _open_node(ints, floats, bytes_, game, child, endings)
+    _open_node(ints, floats, bytes_, game, child, max_plies, table)
 
 
 @kernel
@@ -237,7 +238,7 @@ def select(tree, games, simulations, exploration, endings, leaves):
     """
     ints, floats, bytes_, sizes, paths = tree.ints, tree.floats, tree.bytes, tree.sizes, tree.paths
     weight = np.float32(exploration)
-    climbs = endings[1].low.size > 0
+    max_plies, table = endings
     count = 0
     for game in range(games):
         done = tree.simulations[game]
@@ -250,11 +251,11 @@ def select(tree, games, simulations, exploration, endings, leaves):
             if is_new:
                 leaf = sizes[game]
                 sizes[game] = leaf + 1
-                _add_child(ints, floats, bytes_, game, node, move, leaf, endings)
+                _add_child(ints, floats, bytes_, game, node, move, leaf, max_plies, table)
             proof = bytes_[game, leaf, PROOF]
             if proof != OPEN:
                 back_up(ints, floats, paths, game, length, np.float32(proof - DRAWN))
-                if is_new and climbs:
+                if is_new and table is not None:
                     prove(ints, floats, bytes_, paths, game, length)
                 continue
             tree.path_lengths[game] = length
