@@ -1,8 +1,7 @@
 """Workers: run pure functions of picklable units in this process or in others, by one interface.
 
 A unit gives the same result whichever process runs it (law 4 of the design), so a worker that is
-killed is replaced and its unit simply run again. Each process has one thread for numerics. Used
-by the arena and by training alike.
+killed is replaced and its unit simply run again. Each process has one thread for numerics.
 """
 
 import multiprocessing
@@ -65,6 +64,7 @@ class Executor(Protocol):
         indices: dict[int, int] = {}
 
         def next_done() -> tuple[int, Any]:
+            """Index and result of the next of these units that is done."""
             ticket, result = self.wait_any()
             while ticket not in indices:  # left over from a run that an error ended
                 ticket, result = self.wait_any()
@@ -90,6 +90,7 @@ class Executor(Protocol):
         early: dict[int, Any] = {}
 
         def next_result() -> Any:
+            """The result of the oldest unit asked for."""
             ticket = tickets.popleft()
             while ticket not in early:
                 done, result = self.wait_any()

@@ -71,6 +71,7 @@ def explain_move(board: np.ndarray, move: int, south_to_move: bool, status: int)
         captured, void = (chain, ()) if captured_seeds else ((), chain)
 
     def absolute(houses: tuple[int, ...]) -> tuple[int, ...]:
+        """Houses of the mover's view as houses of the seats."""
         return tuple(house_of(house, south_to_move) for house in houses)
 
     why_not = why_not_offered(board, move, south_to_move, status)

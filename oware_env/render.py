@@ -90,6 +90,7 @@ def ansi(scene: Scene, colour: bool = False) -> str:
     marks = {house: "96;1" for house in scene.legal} | {house: "93;1" for house in scene.captured}
 
     def row(first: str, houses: range, last: str, letters: bool) -> str:
+        """One line of the board: counts or letters of six houses between two ends."""
         cells = []
         for house in houses:
             text = f"{LETTERS[house] if letters else scene.houses[house]:>4}"

@@ -77,6 +77,7 @@ def _play(settings: "TournamentSettings") -> "TournamentResult":
         task = progress.add_task("Playing", total=None)
 
         def show(done: int, total: int) -> None:
+            """Move the bar."""
             progress.update(task, completed=done, total=total)
 
         return run_tournament(settings, show)

@@ -71,7 +71,7 @@ def grade_agent(
             part = Truth(*(array[rows] for array in found))
             chosen = Decisions(*(array[rows] for array in decisions))
             graded.append(Graded(agent.name, source, str(seeds), grade(part, chosen)))
-        worst += _worst(agent.name, source, positions, found, decisions)
+        worst += _worst((agent.name, source), positions, found, decisions, rules)
     return graded, worst
 
 
@@ -90,20 +90,23 @@ def _no_decisions() -> Decisions:
 
 
 def _worst(
-    name: str, source: str, positions: Positions, found: Truth, decisions: Decisions
+    where: tuple[str, str],
+    positions: Positions,
+    found: Truth,
+    decisions: Decisions,
+    rules: Rules,
 ) -> list[Worst]:
-    """The ten moves with the most regret, most first."""
+    """The ten moves with the most regret, most first; ``where`` is the agent and the source."""
     rows = np.arange(len(decisions.moves))
     regrets = np.nan_to_num(found.regret[rows, decisions.moves.astype(np.int64)])
     worst = []
     for row in np.argsort(-regrets, kind="stable")[:10]:
         if regrets[row] > 0:
-            state = State.from_board(positions.boards[row], True, ply=int(positions.plies[row]))
+            state = State.from_board(positions.boards[row], True, rules, int(positions.plies[row]))
             better = np.flatnonzero(found.regret[row] == 0)
             worst.append(
                 Worst(
-                    name,
-                    source,
+                    *where,
                     state.to_text(),
                     state.ply,
                     move_letter(int(decisions.moves[row]), True),

@@ -123,7 +123,7 @@ def uniform_positions(seeds: int, count: int, seed: int = 0, rules: Rules = Rule
     ahead = 2 * random.integers(0, seeds + 1, count * 2) - seeds
     boards[:, 12] = (SEEDS - seeds + ahead) // 2
     boards[:, 13] = SEEDS - seeds - boards[:, 12]
-    plies = random.integers(0, rules.max_plies // 4, count * 2).astype(np.int32)
+    plies = random.integers(0, max(1, rules.max_plies // 4), count * 2).astype(np.int32)
     positions = _running_and_distinct(boards, plies, rules)
     return Positions(*(array[:count] for array in positions))
 

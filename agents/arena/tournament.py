@@ -116,6 +116,7 @@ def run_tournament(
         missing = [number for number in range(len(units)) if number not in journal.games]
 
         def tell() -> None:
+            """Say how many games are finished."""
             if progress is not None:
                 progress(sum(len(games.plies) for games in journal.games.values()), total)
 

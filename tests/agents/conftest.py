@@ -6,9 +6,19 @@ import numpy as np
 import pytest
 
 from agents.scripted import Scripted
+from agents.tablebase import build
+from agents.tablebase.probe import Tablebase
 from oware_env.lockstep import Lockstep
 from oware_env.positions import Positions, game_keys
 from oware_env.rules import Rules, initial_board
+
+
+@pytest.fixture(scope="session")
+def rough(tmp_path_factory: pytest.TempPathFactory) -> Tablebase:
+    """A table of up to eight seeds, exact only to three: above, the bounds themselves show."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "EXACT_SEEDS", 3)
+        return Tablebase(build.build_table(8, folder=tmp_path_factory.mktemp("rough")))
 
 
 @pytest.fixture(scope="session")

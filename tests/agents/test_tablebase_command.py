@@ -66,6 +66,13 @@ def test_grade_prints_a_table_and_writes_all_of_it(folder, capsys):
     assert worst["move"] not in worst["better"].split()
 
 
+@pytest.mark.parametrize("limit", ["30", "500"])
+def test_grade_knows_another_move_limit(capsys, limit):
+    words = ["grade", "random", "--seeds", "6", "--positions", "50", "--games", "10"]
+    tablebase_command.run([*words, "--max-plies", limit])
+    assert "uniform" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -78,6 +85,7 @@ def test_grade_prints_a_table_and_writes_all_of_it(folder, capsys):
         (["grade", "gredy"], "unknown agent 'gredy'; the nearest is 'greedy'"),
         (["grade", "greedy", "--seeds", "11"], "oware-tablebase build --seeds 11"),
         (["grade", "greedy", "--games", "3"], "games must be"),
+        (["grade", "greedy", "--max-plies", "3"], "opening plies must be from 0 to 2"),
         (["probe"], "give one position, not 0"),
         (["probe", "4-4"], "position"),
         (["probe", "4-4-4-4-4-4-4-4-4-4-4-4-0-0-S"], "oware-tablebase build --seeds 48"),

@@ -6,7 +6,6 @@ import pytest
 import agents
 from agents.arena.match import play_match
 from agents.arena.oracle import OPEN, game_positions, grade, truth, uniform_positions
-from agents.tablebase import build
 from agents.tablebase.build import build_table
 from agents.tablebase.probe import Tablebase
 from oware_env.positions import Decisions, Positions
@@ -14,12 +13,10 @@ from oware_env.rules import Rules
 from oware_env.state import State
 
 
-@pytest.fixture(scope="module")
-def table(tmp_path_factory):
-    """Up to eight seeds, exact only to three, so that bounds leave something open."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(build, "EXACT_SEEDS", 3)
-        return Tablebase(build_table(8, folder=tmp_path_factory.mktemp("tables")))
+@pytest.fixture
+def table(rough):
+    """Bounds that leave something open."""
+    return rough
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from agents.tablebase import build
 from agents.tablebase.build import build_table
 from agents.tablebase.index import fill_board, level_starts
 from agents.tablebase.probe import Tablebase
@@ -18,14 +17,6 @@ def folder(tmp_path_factory):
 def table(folder):
     """Up to nine seeds under abapa, 100 to 400 plies left."""
     return Tablebase(build_table(9, folder=folder))
-
-
-@pytest.fixture(scope="session")
-def rough(tmp_path_factory):
-    """Up to eight seeds, exact only to three: the bounds themselves show above."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(build, "EXACT_SEEDS", 3)
-        return Tablebase(build_table(8, folder=tmp_path_factory.mktemp("rough")))
 
 
 @pytest.fixture(scope="session")
