@@ -22,6 +22,7 @@ from agents.tablebase.induction import (
     CONSTANTS,
     fill_settled,
     fill_successors,
+    gather_open,
     induce,
     widen,
 )
@@ -35,6 +36,7 @@ EXACT_BYTES = (
 )
 MOST_SEEDS = 24  # beyond it indices no longer fit the int32 of the successors
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
+_SAVED = ("layers", "low", "high", "margins")  # arrays of a checkpoint
 
 Progress = Callable[[int, int], None]  # plies done, plies in all
 
@@ -58,7 +60,9 @@ class Build:
         self.layers[:, self.boards :] = np.arange(CONSTANTS)
         self.low = np.full((2, self.boards), 127, np.int8)  # of even and odd plies
         self.high = np.full((2, self.boards), -1, np.int8)
-        self.exact = np.zeros((last + 1, count_boards(self.facts["exact_seeds"])), np.int8)
+        exact_boards = count_boards(self.facts["exact_seeds"])
+        self.margins = np.zeros((last + 1, exact_boards), np.int8)  # every layer of few seeds
+        self.seeds = np.repeat(np.arange(seeds + 1, dtype=np.int8), np.diff(self.starts))
 
     def run(self, checkpoint: Path, threads: int, progress: Progress) -> None:
         """Go on from the newest layer, or the first, to the last; leaves a checkpoint now and then.
@@ -94,13 +98,14 @@ class Build:
         """Take what is wanted of the newest layer."""
         parity = self.plies % 2
         newest = self.layers[parity]
-        self.exact[self.plies] = newest[: self.exact.shape[1]]
+        boards = self.margins.shape[1]
+        np.subtract(newest[:boards], self.seeds[:boards], out=self.margins[self.plies])
         if self.plies >= self.first:
             everywhere(widen, newest, self.low[parity], self.high[parity])
 
     def save(self, checkpoint: Path) -> None:
         """Write all that :meth:`restore` needs."""
-        arrays = {"layers": self.layers, "low": self.low, "high": self.high, "exact": self.exact}
+        arrays = {name: getattr(self, name) for name in _SAVED}
         write_contents(checkpoint, arrays, self.facts | {"plies": self.plies})
 
     def restore(self, checkpoint: Path) -> bool:
@@ -109,7 +114,7 @@ class Build:
             arrays, facts = read_contents(checkpoint)
         except OwareError:
             return False
-        if facts | self.facts != facts:
+        if facts | self.facts != facts or set(arrays) != set(_SAVED):
             return False
         self.plies = facts["plies"]
         for name, array in arrays.items():
@@ -117,20 +122,20 @@ class Build:
         return True
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The finished table, shares turned into margins: see probe.TableArrays."""
-        counts = np.diff(self.starts)
-        seeds = np.repeat(np.arange(len(counts), dtype=np.int8), counts)
-        boards = self.exact.shape[1]
-        exact = self.exact - seeds[:boards]
+        """The finished table: see probe.TableArrays."""
+        boards = self.margins.shape[1]
         is_open = (self.low[:, :boards] < self.high[:, :boards]).any(axis=0)
+        opened = np.flatnonzero(is_open).astype(np.int32)
         rows = np.full(boards, -1, np.int32)
-        rows[is_open] = np.arange(is_open.sum())
+        rows[opened] = np.arange(len(opened))
+        open_exact = np.empty((len(opened), self.last + 1 - self.first), np.int8)
+        gather_open(self.margins[self.first :], opened, open_exact)
         return {
-            "low": self.low - seeds,
-            "high": self.high - seeds,
-            "exact": exact[: self.first],
+            "low": self.low - self.seeds,
+            "high": self.high - self.seeds,
+            "exact": self.margins[: self.first],
             "open_rows": rows,
-            "open_exact": np.ascontiguousarray(exact[self.first :, is_open].T),
+            "open_exact": open_exact,
         }
 
 

@@ -7,8 +7,9 @@ memory map: processes share it. Tables lie in the user's cache folder, see :func
 import hashlib
 import json
 import os
+import shutil
+import time
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,8 @@ from oware_env.errors import OwareError
 from oware_env.rules import AWARI, Rules, describe_rules
 
 FORMAT = 1
+_PART = ".part"
+_STALE_SECONDS = 3600.0  # a file takes seconds to write: what is older was left by a kill
 _TYPES = {"I8": np.int8, "I16": np.int16, "I32": np.int32, "I64": np.int64}
 
 
@@ -44,12 +47,18 @@ def table_path(seeds: int, rules: Rules = Rules(), folder: Path | None = None) -
 
 
 def prepare_place(path: Path) -> None:
-    """Make the folder of ``path`` and try to write there; raises OwareError when it is no use."""
-    trial = path.with_name(f".{path.name}.{os.getpid()}.part")
+    """Make the folder of ``path``, clear what killed writers left there, and try to write.
+
+    Raises OwareError when the folder is no use.
+    """
+    scratch = _scratch(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        trial.touch()
-        trial.unlink()
+        for left_over in path.parent.glob(f".{path.stem}.*{_PART}"):
+            if time.time() - left_over.stat().st_mtime > _STALE_SECONDS:
+                shutil.rmtree(left_over)
+        scratch.mkdir(exist_ok=True)
+        scratch.rmdir()
     except OSError as error:
         raise OwareError(f"{path} could not be written: {error.strerror or error}") from None
 
@@ -59,17 +68,23 @@ def write_contents(path: Path, arrays: Mapping[str, np.ndarray], facts: Mapping[
     from safetensors.numpy import save_file
 
     text = json.dumps({"format": FORMAT, **facts, "digest": _digest(arrays)})
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    scratch = _scratch(path)  # a folder, since safetensors puts files of other names beside its own
     try:
-        save_file(dict(arrays), temporary, {"facts": text})
-        with temporary.open("rb") as file:
+        scratch.mkdir(exist_ok=True)
+        save_file(dict(arrays), scratch / "contents", {"facts": text})
+        with (scratch / "contents").open("rb") as file:
             os.fsync(file.fileno())
-        temporary.replace(path)
+        (scratch / "contents").replace(path)
+        scratch.rmdir()
     except Exception as error:
-        with suppress(OSError):
-            temporary.unlink()
+        shutil.rmtree(scratch, ignore_errors=True)
         reason = getattr(error, "strerror", None) or error
         raise OwareError(f"{path} could not be written: {reason}") from None
+
+
+def _scratch(path: Path) -> Path:
+    """The folder beside ``path`` that this process writes it in; a kill leaves it behind."""
+    return path.with_name(f".{path.name}.{os.getpid()}{_PART}")
 
 
 def read_contents(path: Path) -> Contents:

@@ -108,3 +108,18 @@ def widen(part, shares, low, high):
     for index in range(start, stop):
         low[index] = min(low[index], shares[index])
         high[index] = max(high[index], shares[index])
+
+
+@kernel
+def gather_open(layers, boards, found):
+    """Turn layers int8[plies, N] into a row of all plies for each of M boards, int8[M, plies].
+
+    By groups of boards that the inner cache holds: a column of the layers alone would touch a new
+    cache line with every value.
+    """
+    group = 64
+    for start in range(0, len(boards), group):
+        stop = min(start + group, len(boards))
+        for ply in range(len(layers)):
+            for row in range(start, stop):
+                found[row, ply] = layers[ply, boards[row]]

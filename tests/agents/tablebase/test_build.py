@@ -176,6 +176,33 @@ def test_a_full_disk_is_one_line_and_leaves_what_was_there(tmp_path, whole):
     assert [left.name for left in tmp_path.iterdir()] == [path.name]
 
 
+def test_a_kill_in_the_middle_of_writing_leaves_one_folder_that_is_cleared_later(
+    tmp_path, whole, monkeypatch
+):
+    class Killed(BaseException):
+        pass
+
+    def half_a_file(arrays, filename, metadata):
+        Path(filename).with_name(".tmpA1b2C3").write_bytes(b"half")
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr("safetensors.numpy.save_file", half_a_file)
+        with pytest.raises(Killed):
+            build_table(6, folder=tmp_path)
+    (left_over,) = tmp_path.iterdir()
+    assert left_over.suffix == ".part"
+    os.utime(left_over, (0, 0))
+    assert build_table(6, folder=tmp_path).read_bytes() == whole
+    assert [path.name for path in tmp_path.iterdir()] == ["abapa-6.safetensors"]
+
+
+def test_a_folder_that_another_process_may_be_writing_in_is_let_be(tmp_path):
+    (tmp_path / ".abapa-2.unfinished.77.part").mkdir()
+    build_table(2, folder=tmp_path)
+    assert (tmp_path / ".abapa-2.unfinished.77.part").exists()
+
+
 def test_what_is_written_comes_back(tmp_path):
     arrays = {"a": np.arange(6, dtype=np.int8).reshape(2, 3), "b": np.arange(4, dtype=np.int64)}
     write_contents(tmp_path / "x", arrays, {"number": 7})
