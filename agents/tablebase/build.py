@@ -24,7 +24,6 @@ from agents.tablebase.induction import (
     fill_successors,
     gather_open,
     induce,
-    widen,
 )
 from oware_env.errors import OwareError
 from oware_env.rules import Rules
@@ -83,25 +82,27 @@ class Build:
             everywhere(fill_successors, self.starts, self.rules, successors)
             if not self.plies:
                 everywhere(fill_settled, self.starts, self.rules, self.layers[0])
-                self._keep(everywhere)
+                if not self.first:
+                    self.low[0] = self.high[0] = self.layers[0, : self.boards]
+                self._keep_margins()
             while self.plies < self.last:
-                before, after = self.layers[self.plies % 2], self.layers[(self.plies + 1) % 2]
-                everywhere(induce, self.starts, successors, before, after)
                 self.plies += 1
-                self._keep(everywhere)
+                parity = self.plies % 2
+                is_kept = self.plies >= self.first
+                bounds = (self.low[parity], self.high[parity]) if is_kept else None
+                layers = (self.layers[1 - parity], self.layers[parity])
+                everywhere(induce, self.starts, successors, layers, bounds)
+                self._keep_margins()
                 progress(self.plies, self.last)
                 if time.monotonic() - saved_at > SECONDS_BETWEEN_CHECKPOINTS:
                     self.save(checkpoint)
                     saved_at = time.monotonic()
 
-    def _keep(self, everywhere: Callable[..., None]) -> None:
-        """Take what is wanted of the newest layer."""
-        parity = self.plies % 2
-        newest = self.layers[parity]
+    def _keep_margins(self) -> None:
+        """Keep the newest layer of the boards whose every value is kept."""
         boards = self.margins.shape[1]
-        np.subtract(newest[:boards], self.seeds[:boards], out=self.margins[self.plies])
-        if self.plies >= self.first:
-            everywhere(widen, newest, self.low[parity], self.high[parity])
+        newest = self.layers[self.plies % 2, :boards]
+        np.subtract(newest, self.seeds[:boards], out=self.margins[self.plies])
 
     def save(self, checkpoint: Path) -> None:
         """Write all that :meth:`restore` needs."""

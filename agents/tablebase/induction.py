@@ -90,24 +90,25 @@ def fill_settled(part, starts, rules, shares):
 
 
 @kernel
-def induce(part, starts, successors, before, after):
-    """Write the shares with one ply more than in ``before``; both are int8[N + 128]."""
+def induce(part, starts, successors, layers, bounds):
+    """Write the shares with one ply more and let the bounds take them in.
+
+    ``layers`` are the shares before and after, int8[N + 128] each; ``bounds`` are low and high,
+    int8[N] each, or None when this ply is not in their range.
+    """
     start, stop = part
+    before, after = layers
     for seeds in range(len(starts) - 1):
         for index in range(max(start, starts[seeds]), min(stop, starts[seeds + 1])):
             least = before[np.uint64(successors[index, 0])]
             for move in range(1, 6):
                 least = min(least, before[np.uint64(successors[index, move])])
-            after[index] = 2 * seeds - least
-
-
-@kernel
-def widen(part, shares, low, high):
-    """Let the bounds low and high, int8[N], take in the shares of one more layer."""
-    start, stop = part
-    for index in range(start, stop):
-        low[index] = min(low[index], shares[index])
-        high[index] = max(high[index], shares[index])
+            share = 2 * seeds - least
+            after[index] = share
+            if bounds is not None:
+                low, high = bounds
+                low[index] = min(low[index], share)
+                high[index] = max(high[index], share)
 
 
 @kernel
