@@ -10,6 +10,7 @@ import numpy as np
 
 from agents.arena.journal import disk_faults, write_whole
 from agents.arena.match import MatchResult
+from agents.arena.sprt import verdict_text
 from agents.arena.tournament import TournamentResult
 from oware_env.rules import MOVE_LIMIT
 
@@ -122,6 +123,10 @@ def text_report(result: TournamentResult) -> str:
         f"{whole['games']:,} games are distinct.\n{_NOTE}",
         markup=False,
     )
+    if result.verdict is not None:
+        a, b = result.settings.agents
+        elos = (result.settings.elo0, result.settings.elo1)
+        console.print("", verdict_text(result.verdict, (a, b), elos), sep="\n", markup=False)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
 
 
@@ -133,6 +138,7 @@ def write_report(result: TournamentResult, folder: Path) -> None:
         "anchor": result.settings.agents[result.ratings.anchor],
         "note": _NOTE,
         "totals": totals(result.matches),
+        "sprt": None if result.verdict is None else result.verdict._asdict(),
         "agents": [row._asdict() for row in rows],
         "pairings": [row._asdict() for row in pairings],
     }

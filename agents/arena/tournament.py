@@ -5,10 +5,10 @@ missing after an interruption is exactly the units without a line, so a resumed 
 the same table as one that ran through.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import combinations
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
@@ -16,11 +16,14 @@ from pydantic import Field, field_validator, model_validator
 from agents.arena.journal import Journal
 from agents.arena.match import Games, MatchResult, MatchUnit, pair_count, play_unit
 from agents.arena.ratings import Pairing, Ratings, rate
+from agents.arena.sprt import Verdict, judge
 from agents.roster import is_path, parse_spec
 from agents.settings import Settings, nearest
-from agents.workers import open_executor
+from agents.workers import Executor, open_executor
 from oware_env.errors import OwareError
 from oware_env.rules import Rules
+
+MOST_GAMES_OF_A_TEST = 20_000
 
 
 class TournamentSettings(Settings):
@@ -38,6 +41,14 @@ class TournamentSettings(Settings):
     """Seed of the openings and of all agents."""
     max_plies: int = Field(400, ge=1, le=2**31 - 1)
     """Move limit of the rules, in plies."""
+    sprt: bool = False
+    """Test whether the first of two agents is stronger, and stop when it is known."""
+    elo0: float = 0.0
+    """Strength of the first over the second that counts as not stronger."""
+    elo1: float = 20.0
+    """Strength that counts as stronger: the closer the two, the more games it takes."""
+    error: float = Field(0.05, gt=0, lt=0.5)
+    """Chance of each of the two mistakes of the test."""
     anchor: str | None = None
     """Agent whose Elo is 0; the middle rung when left out."""
     unit_openings: int = Field(16, ge=1)
@@ -64,6 +75,14 @@ class TournamentSettings(Settings):
             raise OwareError(f"agent {min(twice)!r} is given twice")
         return tuple(names)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _many_games_for_a_test(cls, data: Any) -> Any:
+        """A test stops by itself: its number of games is only a limit."""
+        if isinstance(data, dict) and data.get("sprt") is True and "games" not in data:
+            return data | {"games": MOST_GAMES_OF_A_TEST}
+        return data
+
     @model_validator(mode="after")
     def _consistent(self) -> "TournamentSettings":
         pair_count(self.games)
@@ -71,6 +90,10 @@ class TournamentSettings(Settings):
             raise OwareError(
                 f"anchor {self.anchor!r} does not play{nearest(self.anchor, self.agents)}"
             )
+        if self.sprt and len(self.agents) != 2:
+            raise OwareError(f"sprt compares two agents, not {len(self.agents)}")
+        if not self.elo0 < self.elo1:
+            raise OwareError(f"elo0 must be below elo1, not {self.elo0:g} and {self.elo1:g}")
         return self
 
     @property
@@ -93,6 +116,7 @@ class TournamentResult(NamedTuple):
     settings: TournamentSettings
     matches: tuple[MatchResult, ...]  # in the order of settings.pairings
     ratings: Ratings
+    verdict: Verdict | None = None  # of a test with ``sprt``
 
     def __str__(self) -> str:
         from agents.arena.report import text_report
@@ -123,15 +147,46 @@ def run_tournament(
         tell()
         if missing:
             with open_executor(min(settings.workers, len(missing))) as executor:
-                for index, games in executor.run(play_unit, [units[n] for n in missing]):
-                    journal.append(missing[index], games)
+                for number, games in _play(settings, executor, units, journal.games):
+                    journal.append(number, games)
                     tell()
-        result = _result(settings, [journal.games[number] for number in range(len(units))])
+        result = _result(settings, [journal.games[number] for number in sorted(journal.games)])
         if folder is not None:
             from agents.arena.report import write_report
 
             write_report(result, folder)
     return result
+
+
+def _play(
+    settings: TournamentSettings,
+    executor: Executor,
+    units: list[MatchUnit],
+    finished: dict[int, Games],
+) -> Iterator[tuple[int, Games]]:
+    """Play the units that are not finished; (number, games) of each.
+
+    A test asks after every unit, in their order, whether it knows: so it stops at the same unit
+    whatever the number of workers.
+    """
+    missing = [number for number in range(len(units)) if number not in finished]
+    wanted = [units[number] for number in missing]
+    if not settings.sprt:
+        for index, games in executor.run(play_unit, wanted):
+            yield missing[index], games
+        return
+    results = executor.run_in_order(play_unit, wanted)
+    for number in missing:
+        if finished and _judge(settings, finished).decision != "undecided":
+            return
+        yield number, next(results)
+
+
+def _judge(settings: TournamentSettings, finished: dict[int, Games]) -> Verdict:
+    """The verdict of a test on the finished units."""
+    games = _joined([finished[number] for number in sorted(finished)])
+    scores = MatchResult(settings.agents[0], settings.agents[1], games).pair_scores
+    return judge(scores, settings.elo0, settings.elo1, settings.error)
 
 
 def list_units(settings: TournamentSettings) -> list[MatchUnit]:
@@ -155,7 +210,7 @@ def list_units(settings: TournamentSettings) -> list[MatchUnit]:
 
 def _result(settings: TournamentSettings, units: list[Games]) -> TournamentResult:
     """Put the units of each pairing together and rate the agents."""
-    each = len(units) // len(settings.pairings)
+    each = len(units) // len(settings.pairings)  # a test has one pairing, maybe cut short
     matches = tuple(
         MatchResult(settings.agents[a], settings.agents[b], _joined(units[k * each :][:each]))
         for k, (a, b) in enumerate(settings.pairings)
@@ -166,7 +221,8 @@ def _result(settings: TournamentSettings, units: list[Games]) -> TournamentResul
     ]
     anchor = settings.agents.index(str(parse_spec(settings.anchor))) if settings.anchor else None
     ratings = rate(len(settings.agents), pairings, anchor, seed=settings.seed)
-    return TournamentResult(settings, matches, ratings)
+    verdict = _judge(settings, dict(enumerate(units))) if settings.sprt else None
+    return TournamentResult(settings, matches, ratings, verdict)
 
 
 def _joined(units: list[Games]) -> Games:
