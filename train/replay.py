@@ -1,22 +1,40 @@
-"""The replay window: the newest positions, a share of all that were ever played."""
+"""The replay window: the newest positions, a share of all that were ever played.
+
+The positions lie in the run folder, in append-only files that are read through memory maps
+(:mod:`train.shards`); a checkpoint notes how many there were. Files that have left the window go
+once two checkpoints no longer need them.
+"""
+
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from train.config import Replay
-from train.samples import Samples, join
+from train.samples import Samples
+from train.shards import Shards
+
+SAMPLE = np.dtype(
+    [("inputs", "u1", 15), ("policies", "<f4", 6), ("results", "i1"), ("margins", "i1")]
+)
 
 
 class ReplayWindow:
     """Holds the newest samples; grows with the run (KataGo, SelfplayTraining, "window")."""
 
-    def __init__(self, config: Replay) -> None:
+    def __init__(self, config: Replay, folder: Path) -> None:
+        """An empty window whose files go into ``folder``."""
         self.config = config
-        self.total = 0  # positions ever added
-        self._parts: list[Samples] = []  # one a unit, oldest first
-        self._joined: Samples | None = None
+        self._shards = Shards(folder, SAMPLE)
+        self._needed = 0  # first row that the newest checkpoint needs
 
     def __len__(self) -> int:
-        return sum(len(part) for part in self._parts)
+        return self.total - self.start
+
+    @property
+    def total(self) -> int:
+        """Positions ever added."""
+        return self._shards.rows
 
     @property
     def limit(self) -> int:
@@ -24,45 +42,45 @@ class ReplayWindow:
         beyond = max(0, self.total - self.config.least)
         return min(self.config.most, self.config.least + int(self.config.growth * beyond))
 
+    @property
+    def start(self) -> int:
+        """Number of its oldest position, counted from the first one ever added."""
+        return max(0, self.total - self.limit)
+
     def add(self, samples: Samples) -> None:
-        """Add a unit's samples and let the oldest units go that no longer fit."""
-        self._parts.append(samples)
-        self.total += len(samples)
-        while len(self._parts) > 1 and len(self) - len(self._parts[0]) >= self.limit:
-            self._parts.pop(0)
-        self._joined = None
+        """Add a unit's samples. Raises OwareError when the disk does not take them."""
+        rows = np.empty(len(samples), SAMPLE)
+        for name, array in samples._asdict().items():
+            rows[name] = array
+        self._shards.append(rows)
 
     def sample(self, count: int, seed: tuple[int, ...]) -> Samples:
         """``count`` samples drawn uniformly with replacement; equal seeds draw the same."""
-        window = self.contents()
-        rows = np.random.default_rng(seed).integers(len(window), size=count)
-        return Samples(*(array[rows] for array in window))
+        numbers = np.random.default_rng(seed).integers(self.start, self.total, size=count)
+        return _samples(self._shards.take(numbers))
 
     def contents(self) -> Samples:
-        """The whole window as one group, oldest first."""
-        if self._joined is None:
-            self._joined = join(self._parts)
-            self._parts = [self._slice(start, part) for start, part in self._starts()]
-        return self._joined
+        """The whole window, oldest first, a copy."""
+        return _samples(self._shards.read(self.start, self.total))
 
-    def _starts(self) -> list[tuple[int, Samples]]:
-        starts = np.cumsum([0, *(len(part) for part in self._parts)])
-        return list(zip(starts.tolist(), self._parts, strict=False))
+    def state(self) -> dict[str, Any]:
+        """What :meth:`restore` needs, for a checkpoint; the positions are on the disk then."""
+        self._shards.drop_before(self._needed)
+        self._needed = self.start
+        return self._shards.state(self._needed)
 
-    def _slice(self, start: int, part: Samples) -> Samples:
-        """The same rows as views of the joined window, so that nothing is held twice."""
-        assert self._joined is not None
-        return Samples(*(array[start : start + len(part)] for array in self._joined))
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on with the window that :meth:`state` told of; what was added later is forgotten.
 
-    def lengths(self) -> list[int]:
-        """Positions of each unit in the window, oldest first (for saving)."""
-        return [len(part) for part in self._parts]
+        Raises OwareError when its files are missing, cut off or damaged.
+        """
+        self._shards.restore(state)
+        self._needed = self.start
 
-    def restore(self, window: Samples, lengths: list[int], total: int) -> None:
-        """Put back what :meth:`contents`, :meth:`lengths` and ``total`` said."""
-        stops = np.cumsum([0, *lengths])
-        self._parts = [
-            Samples(*(array[start : start + length] for array in window))
-            for start, length in zip(stops.tolist(), lengths, strict=False)
-        ]
-        self.total, self._joined = total, None
+    def close(self) -> None:
+        """Close its files."""
+        self._shards.close()
+
+
+def _samples(rows: np.ndarray) -> Samples:
+    return Samples(*(rows[name] for name in Samples._fields))

@@ -64,20 +64,30 @@ class Shards:
 
     def drop_before(self, row: int) -> None:
         """Delete the files that hold only rows before this one."""
-        while self.first + self.rows_per_file <= min(row, self.rows):
-            number = self.first // self.rows_per_file
-            self._maps.pop(number, None)
-            self._checksums.pop(number, None)
-            self._path(number).unlink(missing_ok=True)
-            self.first += self.rows_per_file
+        oldest = min(row, self.rows) // self.rows_per_file
+        for path in self.folder.glob(f"*{_SUFFIX}"):
+            number = int(path.stem)
+            if number < oldest:
+                self._maps.pop(number, None)
+                self._checksums.pop(number, None)
+                path.unlink()
+        self.first = max(self.first, oldest * self.rows_per_file)
 
-    def state(self) -> dict[str, Any]:
-        """What :meth:`restore` needs, plain numbers; the rows are on the disk when it returns."""
+    def state(self, needed: int = 0) -> dict[str, Any]:
+        """What :meth:`restore` needs, plain numbers; the rows are on the disk when it returns.
+
+        Files with rows before ``needed`` alone are left out, so they may go before the next state.
+        """
         if self._file is not None:
             with self._says_what_failed(self.rows // self.rows_per_file):
                 os.fsync(self._file.fileno())
-        checksums = {str(number): crc for number, crc in self._checksums.items()}
-        return {"rows": self.rows, "first": self.first, "checksums": checksums}
+        oldest = max(self.first, needed - needed % self.rows_per_file)
+        checksums = {
+            str(number): crc
+            for number, crc in self._checksums.items()
+            if number >= oldest // self.rows_per_file
+        }
+        return {"rows": self.rows, "first": oldest, "checksums": checksums}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on with the rows that :meth:`state` told of; later ones are cut off.
@@ -88,7 +98,7 @@ class Shards:
         self.rows, self.first = state["rows"], state["first"]
         self._checksums = {int(number): crc for number, crc in state["checksums"].items()}
         for path in self.folder.glob(f"*{_SUFFIX}"):
-            if int(path.stem) not in self._checksums:
+            if int(path.stem) * self.rows_per_file >= self.rows:
                 path.unlink()
         for number, checksum in self._checksums.items():
             self._check(number, checksum)
