@@ -2,16 +2,13 @@
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from agents.settings import nearest, parse_command, read_settings, run_command
 from oware_env.errors import OwareError
+from train.algorithms import algorithm_of
 from train.config import Budget, Config
-
-if TYPE_CHECKING:
-    from train.training import Algorithm
 
 DESCRIPTION = """Train an Oware agent by self-play, from nothing, then play it against a ladder.
 
@@ -88,21 +85,12 @@ def _flat(document: dict[str, object], prefix: str = "") -> dict[str, object]:
     return flat
 
 
-def _algorithm(config: Config) -> "Callable[[Config], Algorithm]":
-    """The algorithm that the configuration asks for."""
-    from train.alphazero import AlphaZero
-    from train.ppo import PPO
-
-    algorithms: dict[str, Callable[[Config], Algorithm]] = {"alphazero": AlphaZero, "ppo": PPO}
-    return algorithms[config.algorithm]
-
-
 def _train(config: Config, folder: Path | None, started: float) -> None:
     """Train a new run, or the run in ``folder`` from its newest checkpoint."""
     from train.training import compile_kernels, open_training
 
     _check(config)
-    kind = _algorithm(config)
+    kind = algorithm_of(config)
     seconds = compile_kernels(kind, config)
     started += seconds
     if seconds:

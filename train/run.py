@@ -82,10 +82,10 @@ def _says_what_failed(path: Path) -> Iterator[None]:
         raise OwareError(f"{path} cannot be written: {error.strerror or error}") from None
 
 
-def create_run(config: Config) -> RunFolder:
+def create_run(config: Config, parent: Path = RUNS) -> RunFolder:
     """A new folder runs/NAME (NAME-2, NAME-3 ... when taken) holding config and provenance."""
     for number in range(1, 10_000):
-        path = RUNS / (config.name if number == 1 else f"{config.name}-{number}")
+        path = parent / (config.name if number == 1 else f"{config.name}-{number}")
         try:
             path.mkdir(parents=True)
             break
