@@ -1,14 +1,21 @@
 """The command ``oware-tablebase``: build exact endgames, ask about positions, grade agents."""
 
+import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from agents.settings import Settings, nearest, parse_command, run_command
 from oware_env.errors import OwareError
+
+if TYPE_CHECKING:
+    from agents.arena.grading import Report
+
+SIMULATIONS = (0, 1, 16, 64, 256)  # a trained run is graded at these, 0 the policy alone
 
 _USAGE = """\
 oware-tablebase build --seeds 12           solve every board with up to 12 seeds
@@ -51,18 +58,26 @@ class GradeSettings(Settings):
 
     agents: tuple[str, ...] = ()
     """Specs of the agents, such as strategist, runs/NAME or runs/NAME:sims=64."""
+    simulations: tuple[Annotated[int, Field(ge=0)], ...] = ()
+    """For specs that leave sims open, 0 being the policy alone; for a run 0 1 16 64 256."""
     seeds: int = Field(8, ge=1, le=24)
     """Table to grade by; it must be built, unless it is of 8 seeds or fewer."""
     positions: int = Field(2000, ge=1)
-    """Positions drawn uniformly of each number of seeds."""
+    """Positions drawn uniformly of each number of seeds, up to 20 times as many if need be."""
     games: int = Field(200, ge=2, multiple_of=2)
-    """Games of the agent against itself, whose positions are graded as well."""
+    """Games of the agent against itself that are graded as well, up to 20 times as many."""
+    decisions: int = Field(2000, ge=1)
+    """Distinct decision positions wanted of each source: what need be means."""
     seed: int = Field(0, ge=0)
     """Seed of positions and games."""
     max_plies: int = Field(400, ge=1)
     """Move limit of the games."""
     device: str = "cpu"
     """Device of neural agents."""
+    worst: int = Field(3, ge=0, le=10)
+    """Worst moves shown of each agent and source; the file has ten."""
+    calibration: bool = False
+    """Show predicted values against proved results as well; the file has them anyway."""
     output: str | None = None
     """JSON file for all grades and the worst moves."""
     folder: str | None = None
@@ -137,28 +152,70 @@ def _grade(arguments: Sequence[str]) -> None:
     ).settings
     from rich.console import Console
 
-    from agents.arena.grading import Sample, grade_agent, grades_table, write_grades
+    from agents.arena.grading import Sample, grade_agent, training_table
+    from agents.arena.grading_table import write_grades
     from agents.roster import make
+    from agents.tablebase.files import prepare_place
     from agents.tablebase.probe import open_table
     from oware_env.rules import Rules
 
     if not settings.agents:
         raise OwareError("give the agents to grade, such as strategist or runs/NAME:sims=64")
     rules = Rules(max_plies=settings.max_plies)
-    made = [make(spec, rules, settings.device) for spec in settings.agents]
+    specs = _with_simulations(settings.agents, settings.simulations)
+    made = [make(spec, rules, settings.device) for spec in specs]
     folder = None if settings.folder is None else Path(settings.folder)
     table = open_table(settings.seeds, folder=folder)
-    sample = Sample(settings.positions, settings.games, settings.seed)
-    graded, worst = [], []
-    for agent in made:
-        grades, moves = grade_agent(agent, table, sample, rules)
-        graded += grades
-        worst += moves
-    Console().print(grades_table(graded))
-    print("kept: decisions that kept the proved result; regret: seeds given away, mean and worst")
-    if settings.output is not None:
-        write_grades(Path(settings.output), graded, worst)
-        print(f"all grades and the worst moves are in {settings.output}")
+    output = None if settings.output is None else Path(settings.output)
+    if output is not None:
+        prepare_place(output)  # now, not after all the grading
+    sample = Sample(settings.positions, settings.games, settings.seed, settings.decisions)
+    reports = []
+    with Console(stderr=True).status("") as status:
+        for number, agent in enumerate(made, start=1):
+            status.update(f"grading {agent.name} ({number} of {len(made)})")
+            reports.append(grade_agent(agent, table, sample, rules, training_table(agent.name)))
+    _print_grades(reports, settings)
+    if output is not None:
+        write_grades(output, reports, settings.model_dump())
+        print(f"all grades and the worst moves are in {output}")
+
+
+def _with_simulations(specs: Iterable[str], simulations: Sequence[int]) -> list[str]:
+    """The specs, each once; those that leave their simulations open once for each number."""
+    from agents.roster import is_path, parse_spec
+
+    found: dict[str, None] = {}
+    for spec in specs:
+        parsed = parse_spec(spec)
+        is_run, is_given = is_path(parsed.name), re.search(r"[:,]\s*sims\s*=", spec)
+        numbers = simulations or (SIMULATIONS if is_run else ())
+        if is_given or "sims" not in parsed.values or not numbers:
+            found[str(parsed)] = None
+            continue
+        for number in numbers if is_run else [number for number in numbers if number]:
+            asked = parsed._replace(values=parsed.values | {"sims": number or None})
+            found[str(asked)] = None
+    return list(found)
+
+
+def _print_grades(reports: "Sequence[Report]", settings: GradeSettings) -> None:
+    """All tables, and below each what its figures mean."""
+    from rich.console import Console
+
+    from agents.arena import grading_table as tables
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = tables.WIDTH
+    console.print(tables.grades_table(reports))
+    print(tables.NOTE)
+    for line in tables.notes(reports, settings.decisions):
+        print(line)
+    if settings.calibration:
+        console.print("", tables.calibration_table(reports), sep="\n")
+    if settings.worst and any(report.worst for report in reports):
+        console.print("", tables.worst_table(reports, settings.worst), sep="\n")
 
 
 if __name__ == "__main__":

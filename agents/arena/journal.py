@@ -106,7 +106,7 @@ def _claim(folder: Path, settings: Settings) -> None:
             "settings": asked,
             "networks": networks,
             "rules": [describe_rules(rules), *rules],
-            "versions": _versions(),
+            "versions": versions(),
         }
         write_whole(path, json.dumps(about, indent=2) + "\n")
         return
@@ -145,15 +145,15 @@ def _fingerprints(agents: list[str]) -> dict[str, str]:
     return found
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
     """Versions of what decides the games, and the commit where there is one."""
-    versions = {name: version(name) for name in ("oware-env", "numpy", "numba", "torch")}
+    found = {name: version(name) for name in ("oware-env", "numpy", "numba", "torch")}
     with suppress(OSError, subprocess.SubprocessError):
         git = ["git", "-C", str(Path(__file__).parent), "rev-parse", "HEAD"]
-        versions["commit"] = subprocess.check_output(
+        found["commit"] = subprocess.check_output(
             git, text=True, stderr=subprocess.DEVNULL, timeout=5
         ).strip()
-    return versions
+    return found
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -4,10 +4,12 @@ A table proves bounds of each move's full margin (:mod:`agents.tablebase`). What
 open is counted and left out, never guessed.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from agents.arena.ratings import wilson_interval
 from agents.tablebase.index import fill_board, level_starts
 from agents.tablebase.probe import NO_MARGIN, Tablebase
 from oware_env.batch import fill_statuses
@@ -17,6 +19,7 @@ from oware_env.rules import SEEDS, Rules, initial_board, play
 
 OPEN = 2  # a result that the bounds do not decide; else 1 win, 0 draw, -1 loss for the mover
 BLUNDERS = {"win to draw": (1, 0), "win to loss": (1, -1), "draw to loss": (0, -1)}
+BINS = 10  # of predicted values, from -1 to 1
 
 
 class Truth(NamedTuple):
@@ -27,11 +30,20 @@ class Truth(NamedTuple):
     keeps: np.ndarray  # bool[P, 6], moves proved to keep the result
     worsens: np.ndarray  # bool[P, 6], moves proved to worsen it
     regret: np.ndarray  # float32[P, 6], seeds a move gives away; NaN where that is open
+    legal: np.ndarray  # bool[P, 6]
 
     @property
     def decisions(self) -> np.ndarray:
         """Positions where some move is proved to keep the result and some to worsen it, bool[P]."""
         return np.logical_and(self.keeps.any(axis=1), self.worsens.any(axis=1))
+
+    @property
+    def without_choice(self) -> np.ndarray:
+        """Positions where every legal move is proved to keep the result, bool[P].
+
+        A single move, a lost position, or a result that nothing can spoil.
+        """
+        return np.logical_and(self.results != OPEN, (self.keeps | ~self.legal).all(axis=1))
 
 
 def truth(table: Tablebase, positions: Positions, max_plies: int) -> Truth:
@@ -49,7 +61,7 @@ def truth(table: Tablebase, positions: Positions, max_plies: int) -> Truth:
     worsens = is_sure & (np.sign(ahead[:, None] + highs) < results[:, None])
     is_exact = (low == high)[:, None] & (lows == highs) & legal
     regret = np.where(is_exact, high[:, None] - highs, np.nan).astype(np.float32)
-    return Truth(results.astype(np.int8), after.astype(np.int8), keeps, worsens, regret)
+    return Truth(results.astype(np.int8), after.astype(np.int8), keeps, worsens, regret, legal)
 
 
 def _decided(low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -57,14 +69,30 @@ def _decided(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.where(np.sign(low) == np.sign(high), np.sign(low), OPEN)
 
 
+class CalibrationBin(NamedTuple):
+    """The positions whose predicted value lies in one part of -1 to 1; the results are proved."""
+
+    low: float
+    high: float
+    positions: int
+    predicted: float  # mean value
+    proved: float  # mean result
+
+
 class Grade(NamedTuple):
-    """How an agent did on a group of positions; shares are NaN when there is nothing to count."""
+    """How an agent did on a group of positions; shares are NaN when there is nothing to count.
+
+    ``positions - decisions - without_choice`` is what the bounds leave open.
+    """
 
     positions: int
     decided: int  # the result of best play is proved
-    decisions: int  # and some move keeps it, some worsens it
+    without_choice: int  # and every move is proved to keep it
+    decisions: int  # or some move is proved to keep it and some to worsen it
     judged: int  # decisions where the chosen move is proved to do either
     accuracy: float  # share of those that keep the result
+    accuracy_low: float  # its 95 % interval, as if positions were independent (Wilson 1927)
+    accuracy_high: float
     exact: int  # positions where the regret of the chosen move is exactly known
     margin_kept: float  # share of those with regret 0
     regret: float  # mean, in seeds
@@ -72,6 +100,8 @@ class Grade(NamedTuple):
     regret_worst: float
     blunders: dict[str, int]  # by class, among the judged
     value_error: float  # mean |value - result| over decided positions, where the agent has values
+    calibration_error: float  # mean |predicted - proved| of the bins, weighted by their positions
+    calibration: tuple[CalibrationBin, ...]  # the bins that hold any
 
 
 def grade(found: Truth, decisions: Decisions) -> Grade:
@@ -80,6 +110,8 @@ def grade(found: Truth, decisions: Decisions) -> Grade:
     moves = decisions.moves.astype(np.int64)
     keeps, worsens = found.keeps[rows, moves], found.worsens[rows, moves]
     judged = found.decisions & (keeps | worsens)
+    accuracy, count = _mean(keeps[judged]), int(judged.sum())
+    low, high = wilson_interval(accuracy, count) if count else (float("nan"),) * 2
     regrets = found.regret[rows, moves]
     regrets = regrets[~np.isnan(regrets)]
     after = found.after[rows, moves]
@@ -88,20 +120,47 @@ def grade(found: Truth, decisions: Decisions) -> Grade:
         for name, (before, then) in BLUNDERS.items()
     }
     decided = found.results != OPEN
-    errors = np.abs(decisions.value - found.results)[decided]
+    valued = decided & ~np.isnan(decisions.value)
+    results, values = found.results[valued], decisions.value[valued]
+    bins = calibrate(results, values)
+    apart = sum(one.positions * abs(one.predicted - one.proved) for one in bins)
     return Grade(
         positions=len(rows),
         decided=int(decided.sum()),
+        without_choice=int(found.without_choice.sum()),
         decisions=int(found.decisions.sum()),
-        judged=int(judged.sum()),
-        accuracy=_mean(keeps[judged]),
+        judged=count,
+        accuracy=accuracy,
+        accuracy_low=low,
+        accuracy_high=high,
         exact=len(regrets),
         margin_kept=_mean(regrets == 0),
         regret=_mean(regrets),
         regret_95=float(np.percentile(regrets, 95)) if len(regrets) else float("nan"),
         regret_worst=float(regrets.max()) if len(regrets) else float("nan"),
         blunders=blunders,
-        value_error=_mean(errors[~np.isnan(errors)]),
+        value_error=_mean(np.abs(values - results)),
+        calibration_error=apart / len(values) if len(values) else float("nan"),
+        calibration=bins,
+    )
+
+
+def calibrate(results: np.ndarray, values: np.ndarray) -> tuple[CalibrationBin, ...]:
+    """Predicted values float[P] in [-1, 1] against proved results int[P], in equal bins.
+
+    A reliability diagram (Murphy and Winkler 1977) in figures; empty bins are left out.
+    """
+    edges = np.linspace(-1.0, 1.0, BINS + 1)
+    places = np.clip(np.digitize(values, edges) - 1, 0, BINS - 1)
+    return tuple(
+        CalibrationBin(
+            round(float(edges[place]), 6),
+            round(float(edges[place + 1]), 6),
+            int((places == place).sum()),
+            float(values[places == place].mean(dtype=np.float64)),
+            float(results[places == place].mean()),
+        )
+        for place in np.unique(places)
     )
 
 
@@ -137,6 +196,12 @@ def game_positions(moves: np.ndarray, lengths: np.ndarray, most: int, rules: Rul
     boards, plies = np.empty((room, 14), np.int8), np.empty(room, np.int32)
     count = _collect(initial_board(), moves, lengths, most, (boards, plies))
     return _running_and_distinct(boards[:count], plies[:count], rules)
+
+
+def join_positions(parts: Sequence[Positions], rules: Rules) -> Positions:
+    """The distinct positions of several groups, with keys of their own."""
+    boards, plies, _ = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return _running_and_distinct(boards, plies, rules)
 
 
 @kernel

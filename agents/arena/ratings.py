@@ -46,7 +46,7 @@ def score_interval(
     """
     count, total = len(pair_scores), float(np.sum(pair_scores))
     if min(total, count - total) < _FEW:
-        return _wilson(total / count, count)
+        return wilson_interval(total / count, count)
     sums = _resampled_sums(pair_scores, np.random.default_rng(seed), resamples)
     low, high = np.quantile(sums / count, _QUANTILES)
     return float(low), float(high)
@@ -74,7 +74,8 @@ def rate(
     return Ratings(fitted - fitted[anchor], low, high, _bounds(agents, pairings, anchor), anchor)
 
 
-def _wilson(score: float, count: int) -> tuple[float, float]:
+def wilson_interval(score: float, count: int) -> tuple[float, float]:
+    """The 95 % interval of a share of ``count`` independent observations (Wilson 1927)."""
     square = _NORMAL_QUANTILE**2 / count
     centre = (score + square / 2) / (1 + square)
     half = np.sqrt(square * (score * (1 - score) + square / 4)) / (1 + square)
