@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
-from train.evaluate import Evaluated
+from train.evaluate import Evaluated, GradedEndgames
 
 SECONDS_BETWEEN_LINES = 20.0
 
@@ -45,12 +45,9 @@ class Progress:
             self._line_at = now
             print(text, flush=True, file=sys.stdout)
 
-    def show_evaluation(self, minutes: float, found: Evaluated) -> None:
-        """Show a match that was played ``minutes`` into the budget."""
-        text = (
-            f"after {minutes:.1f} min: {found.score:.0%} [{found.low:.0%}, {found.high:.0%}] "
-            f"against {found.opponent} ({found.games} games)"
-        )
+    def show_evaluation(self, minutes: float, found: Evaluated | GradedEndgames) -> None:
+        """Show what was found ``minutes`` into the budget."""
+        text = f"after {minutes:.1f} min: {found}"
         if self.console.is_terminal:
             self.console.print(text)  # above the bar
         else:

@@ -6,7 +6,14 @@ from typing import Any
 
 from agents.workers import Executor
 from train.config import Config
-from train.evaluate import Evaluated, EvaluationUnit, evaluate_unit
+from train.evaluate import (
+    EndgameUnit,
+    Evaluated,
+    EvaluationUnit,
+    GradedEndgames,
+    evaluate_unit,
+    grade_unit,
+)
 from train.selfplay import SelfPlayUnit
 
 
@@ -18,7 +25,7 @@ class UnitStream:
         executor: Executor,
         config: Config,
         play: Callable[[SelfPlayUnit], Any],
-        on_evaluated: Callable[[Evaluated], None],
+        on_evaluated: Callable[[Evaluated | GradedEndgames], None],
     ) -> None:
         """``play``: the pure function that plays a unit; it must pickle."""
         self.executor, self.config = executor, config
@@ -43,15 +50,16 @@ class UnitStream:
             self.ask(number, weights(number))
 
     def evaluate(self, weights: bytes) -> None:
-        """Ask for a match against each opponent of the run."""
+        """Ask for a match against each opponent of the run, and for its endgames."""
         for opponent in self.config.evaluation.during:
             self.executor.submit(evaluate_unit, EvaluationUnit(weights, self.config, opponent))
+        self.executor.submit(grade_unit, EndgameUnit(weights, self.config))
 
     def wait(self) -> Any:
         """The games of the oldest unit in flight, which stays there until :meth:`hand_out`."""
         while self._tickets[0] not in self._arrived:
             ticket, result = self.executor.wait_any()
-            if isinstance(result, Evaluated):
+            if isinstance(result, Evaluated | GradedEndgames):
                 self.on_evaluated(result)
             else:
                 self._arrived[ticket] = result

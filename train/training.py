@@ -27,7 +27,15 @@ from agents.workers import open_executor
 from oware_env.errors import OwareError
 from oware_env.kernel import CACHE
 from train.config import Config
-from train.evaluate import Evaluated, EvaluationUnit, evaluate_unit
+from train.evaluate import (
+    EndgameUnit,
+    Evaluated,
+    EvaluationUnit,
+    GradedEndgames,
+    endgame_table,
+    evaluate_unit,
+    grade_unit,
+)
 from train.interrupt import Interrupt
 from train.learner import Learner
 from train.progress import Progress
@@ -152,17 +160,12 @@ class Training:
         self.run.log(learner.steps, figures)
         return f"{self.games:,} games  {self.algorithm.summary(figures)}"
 
-    def _evaluated(self, progress: Progress, found: Evaluated) -> None:
-        """Log and show a match that was played during the run."""
-        figures = {
-            f"evaluation/{found.opponent}": found.score,
-            f"evaluation_low/{found.opponent}": found.low,
-            f"evaluation_high/{found.opponent}": found.high,
-            f"evaluation_games/{found.opponent}": found.games,
-            "total/minutes": self.minutes,
-        }
-        self.run.log(self.algorithm.learner.steps, figures)
-        progress.show_evaluation(self.minutes, found)
+    def _evaluated(self, progress: Progress, found: Evaluated | GradedEndgames) -> None:
+        """Log and show a match that was played during the run, or the endgames."""
+        if found.figures:
+            figures = found.figures | {"total/minutes": self.minutes}
+            self.run.log(self.algorithm.learner.steps, figures)
+            progress.show_evaluation(self.minutes, found)
 
     def save(self) -> None:
         """Write a checkpoint from which :func:`resume` goes on as if never stopped."""
@@ -249,13 +252,15 @@ def train_new_run(kind: Callable[[Config], Algorithm], config: Config) -> Path:
 def compile_kernels(kind: Callable[[Config], Algorithm], config: Config) -> float:
     """Compile every kernel that training uses, once for each version of the code.
 
+    Builds the table that endgames are graded by, when it is not there: not in the run's time.
     Returns the seconds it took, 0 when a process has done it before.
     """
+    start = time.perf_counter()
+    endgame_table()
     simulations = min(2, config.evaluation.simulations)
     marker = CACHE / f"{config.algorithm}-{'search' if simulations else 'policy'}-is-compiled"
     if marker.exists():
         return 0.0
-    start = time.perf_counter()
     sections = {
         "selfplay": {"games": 2, "simulations": 2, "search_plies": 10},
         "evaluation": {"games_during": 2, "simulations": simulations},
@@ -267,5 +272,6 @@ def compile_kernels(kind: Callable[[Config], Algorithm], config: Config) -> floa
     algorithm.play(SelfPlayUnit(algorithm.unit_weights(0), small, 0))
     weights = algorithm.learner.playing_weights()
     evaluate_unit(EvaluationUnit(weights, small, "alphabeta:depth=2"))
+    grade_unit(EndgameUnit(weights, small))
     marker.touch()
     return time.perf_counter() - start

@@ -176,7 +176,8 @@ def examine_games(
 
     Raises OwareError when the number of games is not even and positive.
     """
-    played, next_games, parts = 0, sample.games, []
+    parts: list[Positions] = []
+    played, next_games = 0, sample.games
     while True:
         seed = sample.seed + 1_000_003 * len(parts)  # far from those of a user's other runs
         games = play_match(agent, agent, games=next_games, seed=seed, rules=rules).games
