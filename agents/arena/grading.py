@@ -103,7 +103,7 @@ def grade_agent(
         positions, found = examined.positions, examined.found
         decisions = agent.decide(positions) if len(positions.plies) else _no_decisions()
         held = positions.boards[:, :12].sum(axis=1)
-        for low, high in _groups(table.seeds, trained_with, np.unique(held).tolist()):
+        for low, high in seed_groups(table.seeds, trained_with, np.unique(held).tolist()):
             chosen = ((low <= held) & (held <= high)).nonzero()[0]
             part = Truth(*(array[chosen] for array in found))
             one = grade(part, Decisions(*(array[chosen] for array in decisions)))
@@ -129,7 +129,7 @@ def training_table(spec: str) -> int | None:
     return 0 if selfplay.get("endgames", "none") == "none" else int(selfplay["table"])
 
 
-def _groups(most: int, trained_with: int | None, present: list[int]) -> list[tuple[int, int]]:
+def seed_groups(most: int, trained_with: int | None, present: list[int]) -> list[tuple[int, int]]:
     """Numbers of seeds (from, to) to grade together, and last every one that is ``present``.
 
     All of them, those of RANGES, and each of these cut in two where training ended.
@@ -187,9 +187,10 @@ def examine_games(
         found = truth(table, positions, rules.max_plies)
         decisions = int(found.decisions.sum())
         missing, room = sample.decisions - decisions, MOST_TIMES * sample.games - played
-        if missing <= 0 or room <= 0 or not decisions:
+        is_hopeless = not decisions and played > sample.games
+        if missing <= 0 or room <= 0 or is_hopeless:
             return Examined(OWN, positions, found, played)
-        wanted = 2 + missing * played // decisions  # at the rate so far
+        wanted = 2 + missing * played // max(1, decisions)  # at the rate so far
         next_games = min(wanted + wanted % 2, 4 * sample.games, room)
 
 

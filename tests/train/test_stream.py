@@ -5,7 +5,7 @@ from collections import deque
 import pytest
 
 import train.stream
-from train.evaluate import Evaluated
+from train.evaluate import Evaluated, GradedEndgames
 from train.stream import UnitStream
 
 
@@ -28,7 +28,8 @@ class _Backwards:
 
 @pytest.fixture
 def executor(monkeypatch):
-    """Matches come back as their opponent."""
+    """Matches come back as their opponent, endgames as nothing."""
+    monkeypatch.setattr(train.stream, "grade_unit", lambda unit: GradedEndgames(*[0.0] * 4))
     monkeypatch.setattr(
         train.stream,
         "evaluate_unit",
@@ -96,4 +97,6 @@ def test_evaluations_are_passed_on_and_never_taken_for_units(tiny, executor):
     stream.evaluate(b"2")
     found = _learn(stream, 3, first=2)
     assert [number for number, _ in found] == [2, 3, 4]
-    assert sorted(match.opponent for match in seen) == ["greedy b'2'", "random b'2'"]
+    matches = [found for found in seen if isinstance(found, Evaluated)]
+    assert sorted(match.opponent for match in matches) == ["greedy b'2'", "random b'2'"]
+    assert len(seen) == 3, "the endgames too"

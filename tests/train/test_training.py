@@ -30,6 +30,30 @@ def test_two_workers_learn_the_same_weights_as_none(
     assert same_result(finished, tmp_path / "runs" / "tiny")
 
 
+@pytest.mark.parametrize("algorithm", ["alphazero", "ppo"])
+def test_each_evaluation_grades_endgames_for_metrics_and_tensorboard(
+    finished, ppo_toml, tmp_path, run_in, algorithm
+):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    run = finished
+    if algorithm == "ppo":
+        assert run_in(tmp_path, ppo_toml) == 0
+        run = tmp_path / "runs" / "tiny"
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    graded = [line for line in lines if "endgames/accuracy" in line]
+    assert len(graded) == len([line for line in lines if "evaluation/random" in line]) > 0
+    names = ["accuracy", "regret"]
+    names += ["search_accuracy", "search_regret"] * (algorithm == "alphazero")
+    curves = EventAccumulator(str(run / "events"))
+    curves.Reload()
+    for name in names:
+        logged = [line[f"endgames/{name}"] for line in graded]
+        shown = [event.value for event in curves.Scalars(f"endgames/{name}")]
+        assert shown == pytest.approx(logged)
+    assert ("endgames/search_regret" in graded[0]) == (algorithm == "alphazero")
+
+
 def test_another_seed_learns_other_weights(finished, tiny_toml, tmp_path, run_in, same_result):
     assert run_in(tmp_path, tiny_toml, "--seed", "1") == 0
     assert not same_result(finished, tmp_path / "runs" / "tiny")
@@ -318,7 +342,7 @@ import train.training as training
 from agents.settings import read_settings
 from train.alphazero import AlphaZero
 from train.config import Config
-from train.evaluate import EvaluationUnit, evaluate_unit
+from train.evaluate import EndgameUnit, EvaluationUnit, evaluate_unit, grade_unit
 from train.ppo import PPO
 from train.selfplay import SelfPlayUnit
 
@@ -337,6 +361,7 @@ algorithm = kind(config)
 algorithm.learn(algorithm.play(SelfPlayUnit(algorithm.unit_weights(0), config, 0)), 0.0, 10)
 weights = algorithm.learner.playing_weights()
 evaluate_unit(EvaluationUnit(weights, config, "alphabeta:depth=4,evaluation=material"))
+grade_unit(EndgameUnit(weights, config))
 print(compiled)
 """
 

@@ -5,7 +5,15 @@ import pytest
 
 import agents
 from agents.arena.match import play_match
-from agents.arena.oracle import OPEN, game_positions, grade, truth, uniform_positions
+from agents.arena.oracle import (
+    OPEN,
+    calibrate,
+    game_positions,
+    grade,
+    join_positions,
+    truth,
+    uniform_positions,
+)
 from agents.tablebase.build import build_table
 from agents.tablebase.probe import Tablebase
 from oware_env.positions import Decisions, Positions
@@ -57,6 +65,8 @@ def test_results_near_the_limit_are_those_of_the_game_itself(exact):
             assert found.after[row, move] == worth
             assert found.keeps[row, move] == (worth == found.results[row])
             assert found.worsens[row, move] == (worth < found.results[row])
+        worths = [-result(state.play(move)) for move in state.legal_moves]
+        assert found.without_choice[row] == (len(set(worths)) == 1)
     assert found.decisions.sum() > 20
 
 
@@ -76,6 +86,7 @@ def test_with_every_value_nothing_is_open(exact):
     assert (found.results != OPEN).all()
     assert (found.keeps | found.worsens | np.isnan(found.regret)).all()
     assert found.keeps.any(axis=1).all()
+    assert (found.decisions ^ found.without_choice).all()
 
 
 def decisions_of(moves, value=np.nan):
@@ -98,6 +109,10 @@ def test_the_best_moves_get_the_best_grade_and_the_worst_the_worst(table):
     assert sum(good.blunders.values()) == 0 < sum(bad.blunders.values()) <= bad.judged
     assert good.regret < bad.regret and bad.regret_worst >= bad.regret_95 >= bad.regret
     assert good.positions == 1000 and good.decided == bad.decided
+    assert good.accuracy_low < good.accuracy_high == pytest.approx(1.0)
+    assert 0.0 == bad.accuracy_low < bad.accuracy_high < good.accuracy_low
+    for one in (good, bad):
+        assert one.positions >= one.decided >= one.decisions + one.without_choice
 
 
 def test_values_are_held_against_the_proved_results(table):
@@ -109,6 +124,42 @@ def test_values_are_held_against_the_proved_results(table):
         np.abs(0.5 - results).mean()
     )
     assert np.isnan(grade(found, decisions_of(moves)).value_error)
+
+
+def test_calibration_holds_the_mean_value_of_a_bin_against_the_mean_result():
+    values = np.array([-1.0, -0.9, -0.1, 0.1, 0.15, 0.99, 1.0], np.float32)
+    results = np.array([-1, 1, 0, 1, 0, 1, 1], np.int8)
+    bins = calibrate(results, values)
+    assert [(one.low, one.high, one.positions) for one in bins] == [
+        (-1.0, -0.8, 2),
+        (-0.2, 0.0, 1),
+        (0.0, 0.2, 2),
+        (0.8, 1.0, 2),
+    ]
+    assert [one.predicted for one in bins] == pytest.approx([-0.95, -0.1, 0.125, 0.995])
+    assert [one.proved for one in bins] == [0.0, 0.0, 0.5, 1.0]
+    assert calibrate(np.zeros(0, np.int8), np.zeros(0, np.float32)) == ()
+
+
+def test_values_that_are_right_on_average_are_calibrated_and_bold_ones_are_not(table):
+    positions = uniform_positions(7, 1000)
+    found = truth(table, positions, 400)
+    moves = np.array([state_of(positions, row).legal_moves[0] for row in range(1000)])
+    mean = found.results[found.results != OPEN].mean()
+    right, bold = grade(found, decisions_of(moves, mean)), grade(found, decisions_of(moves, 0.95))
+    assert right.calibration_error == pytest.approx(0.0, abs=1e-6)
+    assert bold.calibration_error == pytest.approx(0.95 - mean)
+    assert sum(one.positions for one in bold.calibration) == bold.decided
+    none = grade(found, decisions_of(moves))
+    assert np.isnan(none.calibration_error) and none.calibration == ()
+
+
+def test_groups_of_positions_are_joined_without_doubles():
+    some, more = uniform_positions(4, 60), uniform_positions(4, 60, seed=1)
+    joined = join_positions([some, more, some], Rules())
+    expected = np.unique(np.concatenate([some.boards, more.boards]), axis=0)
+    assert np.array_equal(np.unique(joined.boards, axis=0), expected)
+    assert len(joined.plies) == len(expected) == len(np.unique(joined.keys))
 
 
 def test_nothing_to_count_is_not_a_number(table):
