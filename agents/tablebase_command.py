@@ -112,12 +112,13 @@ def _build(arguments: Sequence[str]) -> None:
     from oware_env.rules import Rules
 
     print(f"solving {count_boards(settings.seeds):,} boards with up to {settings.seeds} seeds")
-    begun = time.monotonic()
+    begun, console = time.monotonic(), Console(stderr=True)
     with Progress(
         *Progress.get_default_columns()[:3],
         TimeRemainingColumn(),
         transient=True,
-        console=Console(stderr=True),
+        console=console,
+        disable=not console.is_terminal,  # it would leave an empty line
     ) as bar:
         task = bar.add_task("plies", total=settings.max_plies)
         path = build_table(
