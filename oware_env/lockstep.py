@@ -95,7 +95,7 @@ class Lockstep:
         self.running = count
         self.scores = np.zeros((count, 2), np.int16)  # settled totals (South, North) of each game
         self.lengths = np.zeros(count, np.int32)  # plies, 0 while it runs
-        self.reasons = np.zeros(count, np.int8)  # codes of rules.REASONS
+        self.reasons = np.zeros(count, np.int8)  # codes of rules.REASONS, RUNNING when stopped
 
     def positions(self) -> Positions:
         """The running games, views that the next :meth:`play` overwrites."""
@@ -131,6 +131,18 @@ class Lockstep:
         active = tuple(array[: self.running] for array in self._active)
         results = self.scores, self.lengths, self.reasons
         self.running = _advance(active, moves, self.rules.max_plies, results)
+
+    def stop(self, rows: np.ndarray, scores: np.ndarray) -> None:
+        """End the games in ``rows``, bool[running], before their time: their reason is RUNNING.
+
+        ``scores`` integers [stopped, 2] are what they are settled with (South, North).
+        """
+        games = self.games[rows]
+        self.scores[games], self.lengths[games] = scores, self.positions().plies[rows]
+        left = int(np.count_nonzero(~rows))
+        for array in self._active:
+            array[:left] = array[: self.running][~rows]
+        self.running = left
 
     def state(self, row: int) -> State:
         """A row as a :class:`State`."""

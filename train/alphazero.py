@@ -13,6 +13,7 @@ from torch import Tensor
 
 from agents.neural.checkpoint import read_tensors
 from train.config import Config
+from train.endgames import open_mode_table
 from train.learner import LOSSES, Learner
 from train.replay import ReplayWindow
 from train.samples import Samples
@@ -36,7 +37,12 @@ class AlphaZero:
     play = staticmethod(play_unit)
 
     def __init__(self, config: Config) -> None:
+        """Raises OwareError when the table of endgames that is asked for does not exist.
+
+        Opened here, before there is a run or a worker, a small one is built here, and once.
+        """
         self.config = config.require_algorithm("alphazero")
+        open_mode_table(config)
         self.learner = Learner(config)
         self.window = ReplayWindow(config.replay)
         self.positions = 0
@@ -93,8 +99,12 @@ def unit_figures(played: Played, learned: dict[str, float]) -> dict[str, float]:
                 "first_player_score",
                 "policy_entropy",
                 "search_surprise",
+                "adjudicated",
+                "rescored",
+                "cache_hits",
             )
         },
+        "selfplay/evaluations_per_position": figures["evaluations"] / figures["positions"],
         "speed/games_per_second": figures["games"] / seconds,
         "speed/simulations_per_second": figures["simulations"] / seconds,
         "speed/network_share": network_seconds / seconds,

@@ -48,6 +48,23 @@ class SelfPlay(Settings):
     """Later plies are played by the raw policy and give no policy target: long games loop."""
     lag: int = Field(4, ge=1, le=64)
     """Unit k is played with the weights learned from units up to k - lag."""
+    endgames: Literal["none", "adjudicate", "search", "both"] = "none"
+    """What a table of endgames does: end games that it decides, serve the search, or both."""
+    table: int = Field(8, ge=1, le=24)
+    """Seeds of that table."""
+    played_on: float = Field(0.1, ge=0, le=1)
+    """Share of games that are played on although the table decides them."""
+    rescore: bool = True
+    """Correct the value targets of finished games by what the table proves."""
+
+    @model_validator(mode="after")
+    def _nothing_is_given_in_vain(self) -> "SelfPlay":
+        """Refuse a value that the mode would not read."""
+        unread = {"none": ("table", "played_on", "rescore"), "search": ("played_on",)}
+        for name in unread.get(self.endgames, ()):
+            if getattr(self, name) != type(self).model_fields[name].default:
+                raise ValueError(f"{name} is not read when endgames is {self.endgames!r}")
+        return self
 
 
 class Learning(Settings):
@@ -203,6 +220,10 @@ ONLY_READ_BY = {
             "temperature_plies",
             "late_exponent",
             "search_plies",
+            "endgames",
+            "table",
+            "played_on",
+            "rescore",
         ),
         "learning": ("samples_per_position",),
         "replay": tuple(Replay.model_fields),

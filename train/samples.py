@@ -1,7 +1,8 @@
 """Training samples: what a finished game says about each of its positions.
 
 All targets are for the side to move. The *result* is win, draw or loss as the game was settled;
-the *full margin* is the seeds still to come, which a game stopped at 25 does not tell.
+the *full margin* is the seeds still to come, which a game stopped at 25 does not tell. A table of
+endgames knows better than the rest of the game what a position is worth: see :func:`rescore`.
 """
 
 from typing import NamedTuple
@@ -9,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from oware_env.kernel import kernel
-from oware_env.rules import MAJORITY
+from oware_env.rules import SEEDS
 
 WIN, DRAW, LOSS = 0, 1, 2
 UNKNOWN_MARGIN = 127
@@ -28,29 +29,59 @@ class Samples(NamedTuple):
 
 
 class GameEnds(NamedTuple):
-    """How G games ended."""
+    """How G games ended.
+
+    The scores sum to 48 unless the game stopped with seeds left that nobody was given: at 25, or
+    where a table proved who wins but not by how much.
+    """
 
     scores: np.ndarray  # int16[G, 2], settled totals (South, North)
     plies: np.ndarray  # int32[G]
-    reasons: np.ndarray  # int8[G], codes of rules.REASONS
+    reasons: np.ndarray  # int8[G], codes of rules.REASONS, RUNNING for a game that was adjudicated
+
+
+class Bounds(NamedTuple):
+    """What is proved of B positions: bounds of the mover's final lead in seeds, stores included."""
+
+    least: np.ndarray  # int8[B]
+    greatest: np.ndarray  # int8[B]
+
+    @property
+    def decided(self) -> np.ndarray:
+        """Whether they leave one result only, bool[B]."""
+        return np.sign(self.least) == np.sign(self.greatest)
 
 
 @kernel
-def label(inputs, games, south, scores, reasons, results, margins):
-    """Write result and full margin of N positions, each of game ``games[row]``.
+def label(noted, scores, bounds, results, margins):
+    """Write result and full margin of N positions, the later plies of a game in later rows.
 
-    ``south[row]``: whether South was to move. Entries 12 and 13 of an input are the stores of
-    the mover and the opponent.
+    ``noted``: the inputs, the game of each row, and whether South was to move. Entries 12 and 13
+    of an input are the stores of the mover and the opponent. ``bounds``: None, or those of every
+    row, which correct what the rest of the game says, for that row and those before it.
     """
-    for row in range(len(games)):
-        game = games[row]
-        total = np.int64(scores[game, 0]) - scores[game, 1]
-        if not south[row]:
-            total = -total
-        results[row] = DRAW if total == 0 else WIN if total > 0 else LOSS
+    inputs, games, south = noted
+    winners = np.empty(len(scores), np.int64)  # South's result as 1, 0, -1
+    leads = np.empty(len(scores), np.int64)  # South's final lead, where it is known
+    for game in range(len(scores)):
+        mine, others = np.int64(scores[game, 0]), np.int64(scores[game, 1])
+        winners[game] = np.sign(mine - others)
+        leads[game] = mine - others if mine + others == SEEDS else UNKNOWN_MARGIN
+    for row in range(len(games) - 1, -1, -1):
+        game, side = games[row], 1 if south[row] else -1
+        if bounds is None:
+            pass
+        else:  # Numba leaves this branch out where there are no bounds
+            least, greatest = np.int64(bounds.least[row]), np.int64(bounds.greatest[row])
+            if not least <= side * leads[game] <= greatest:
+                leads[game] = side * least if least == greatest else UNKNOWN_MARGIN
+            if np.sign(least) == np.sign(greatest):
+                winners[game] = side * np.sign(least)
+        results[row] = DRAW - side * winners[game]
         margins[row] = UNKNOWN_MARGIN
-        if reasons[game] != MAJORITY:
-            margins[row] = total - (np.int64(inputs[row, 12]) - inputs[row, 13])
+        if leads[game] != UNKNOWN_MARGIN:
+            ahead = np.int64(inputs[row, 12]) - np.int64(inputs[row, 13])
+            margins[row] = side * leads[game] - ahead
 
 
 def make_samples(
@@ -59,8 +90,23 @@ def make_samples(
     """Samples of N positions of the games in ``ends``; ``games`` indexes them, int32[N]."""
     results = np.empty(len(games), np.int8)
     margins = np.empty(len(games), np.int8)
-    label(inputs, games, south, ends.scores, ends.reasons, results, margins)
+    label((inputs, games, south), ends.scores, None, results, margins)
     return Samples(inputs, policies, results, margins)
+
+
+def rescore(
+    samples: Samples, games: np.ndarray, south: np.ndarray, ends: GameEnds, bounds: Bounds
+) -> Samples:
+    """The same samples with their value targets corrected by what is proved of every position.
+
+    A position whose result is proved has that result, and so have those before it up to the one
+    proved before: what went wrong later in the game does not count. An exact lead at the end
+    gives the full margin of that position and those before it; a lead of the game that the
+    bounds of a position contradict is unknown from there backwards. As lc0 rescores its games.
+    """
+    results, margins = np.empty_like(samples.results), np.empty_like(samples.margins)
+    label((samples.inputs, games, south), ends.scores, bounds, results, margins)
+    return samples._replace(results=results, margins=margins)
 
 
 def join(parts: list[Samples]) -> Samples:

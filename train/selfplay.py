@@ -15,9 +15,10 @@ from agents.trained import PolicyAgent
 from oware_env.encoding import network_input
 from oware_env.lockstep import Lockstep, open_randomly
 from oware_env.positions import Positions, game_keys
-from oware_env.rules import MOVE_LIMIT, initial_board
+from oware_env.rules import MOVE_LIMIT, RUNNING, initial_board
 from train.config import Config
-from train.samples import GameEnds, Samples, make_samples
+from train.endgames import Endgames
+from train.samples import GameEnds, Samples, make_samples, rescore
 
 
 class SelfPlayUnit(NamedTuple):
@@ -58,16 +59,18 @@ class _Diary:
         self.policies: list[np.ndarray] = []
         self.games: list[np.ndarray] = []
         self.south: list[np.ndarray] = []
+        self.plies: list[np.ndarray] = []
         self.entropy = self.surprise = 0.0  # summed over searched positions
         self.searched = 0
 
-    def note(self, games: Lockstep, policies: np.ndarray) -> None:
-        """Keep the running positions and their policy targets."""
+    def note(self, games: Lockstep, rows: np.ndarray, policies: np.ndarray) -> None:
+        """Keep running positions, those in ``rows`` bool[running], and their policy targets."""
         boards, plies, _ = games.positions()
-        self.inputs.append(network_input(boards, plies, games.rules.max_plies))
+        self.inputs.append(network_input(boards[rows], plies[rows], games.rules.max_plies))
         self.policies.append(policies.astype(np.float32))
-        self.games.append(games.games.astype(np.int32))
-        self.south.append(games.south_to_move.copy())
+        self.games.append(games.games[rows].astype(np.int32))
+        self.south.append(games.south_to_move[rows])
+        self.plies.append(plies[rows])
 
     def note_search(self, policies: np.ndarray, result: SearchResult) -> None:
         """Sum up the entropy of the search and its distance from the prior, in nats."""
@@ -76,6 +79,17 @@ class _Diary:
         self.entropy -= float((policies * logs).sum())
         self.surprise += float((policies * (logs - prior_logs)).sum())
         self.searched += len(policies)
+
+    def samples(self, ends: GameEnds, endgames: Endgames) -> tuple[Samples, float]:
+        """All positions with their targets, and the share whose result the table corrected."""
+        inputs, plies = np.concatenate(self.inputs), np.concatenate(self.plies)
+        games, south = np.concatenate(self.games), np.concatenate(self.south)
+        played = make_samples(inputs, np.concatenate(self.policies), games, south, ends)
+        bounds = endgames.bounds(inputs, plies)
+        if bounds is None:
+            return played, 0.0
+        corrected = rescore(played, games, south, ends, bounds)
+        return corrected, float((corrected.results != played.results).mean())
 
 
 def play_unit(unit: SelfPlayUnit) -> Played:
@@ -88,26 +102,24 @@ def play_unit(unit: SelfPlayUnit) -> Played:
     network = network_from(load(unit.weights), config.network, f"unit {unit.number}")
     clocked = Clocked(NetworkEvaluator(network, config.rules, config.device))
     evaluator = CachedEvaluator(clocked, config.rules)
+    games = start_games(config, unit.number)
+    endgames = Endgames(config, games.positions().keys)
     search = Search(
         evaluator,
         config.rules,
         simulations=config.selfplay.simulations,
         exploration=config.selfplay.exploration,
+        table=endgames.search_table,
     )
-    games = start_games(config, unit.number)
     diary = _Diary()
-    while games.running:
-        games.play(_decide(games, search, config, diary))
+    while _goes_on(games, endgames, diary):
+        games.play(_decide(games, search, config, diary, endgames))
     ends = GameEnds(games.scores, games.lengths, games.reasons)
-    samples = make_samples(
-        np.concatenate(diary.inputs),
-        np.concatenate(diary.policies),
-        np.concatenate(diary.games),
-        np.concatenate(diary.south),
-        ends,
-    )
+    samples, rescored = diary.samples(ends, endgames)
     figures = game_figures(ends) | {
         "games": float(len(ends.plies)),
+        "adjudicated": float((ends.reasons == RUNNING).mean()),
+        "rescored": rescored,
         "policy_entropy": diary.entropy / max(1, diary.searched),
         "search_surprise": diary.surprise / max(1, diary.searched),
         "positions": float(len(samples)),
@@ -130,24 +142,40 @@ def start_games(config: Config, number: int) -> Lockstep:
     return Lockstep(Positions(boards, plies, keys), south, config.rules)
 
 
-def _decide(games: Lockstep, search: Search, config: Config, diary: _Diary) -> np.ndarray:
+def _goes_on(games: Lockstep, endgames: Endgames, diary: _Diary) -> bool:
+    """Whether a game still runs when those that are decided have been ended.
+
+    The position in which a game ends so is noted, without a policy target: what it is worth is
+    known for certain.
+    """
+    rows, scores = endgames.decided(games)
+    if rows.any():
+        diary.note(games, rows, np.zeros((len(scores), 6)))
+        games.stop(rows, scores)
+    return games.running > 0
+
+
+def _decide(
+    games: Lockstep, search: Search, config: Config, diary: _Diary, endgames: Endgames
+) -> np.ndarray:
     """The moves of all running games for one ply, noted in the diary.
 
     Late plies are played by the raw policy: few games last that long, but searching those to the
     move limit, in batches that hardly fill, would take as long as all the others.
     """
     settings = config.selfplay
-    positions = games.positions()
+    positions, rows = games.positions(), np.ones(games.running, np.bool_)
     exponents = np.where(positions.plies < settings.temperature_plies, 1.0, settings.late_exponent)
     if positions.plies.min() >= settings.search_plies:
         policies = PolicyAgent(search.evaluator, "raw policy").decide(positions).policy
-        diary.note(games, np.zeros_like(policies))
+        diary.note(games, rows, np.zeros_like(policies))
         return draw_moves(policies, positions.keys, positions.plies, np.ones(len(policies)))
     result = search.run(positions, settings.noise)
-    policies = (result.visits / np.float32(settings.simulations)).astype(np.float32)
-    diary.note(games, policies)
+    visits = endgames.share_visits(positions, result.visits)
+    policies = (visits / visits.sum(axis=1, keepdims=True)).astype(np.float32)
+    diary.note(games, rows, policies)
     diary.note_search(policies, result)
-    return draw_moves(result.visits, positions.keys, positions.plies, exponents)
+    return draw_moves(visits, positions.keys, positions.plies, exponents)
 
 
 def game_figures(ends: GameEnds) -> dict[str, float]:
