@@ -77,27 +77,22 @@ class Endgames:
         ended = Bounds(bounds.least[rows], bounds.greatest[rows])
         return rows, sure_scores(ended, games.south_to_move[rows])
 
-    def share_visits(self, positions: Positions, visits: np.ndarray) -> np.ndarray:
-        """Visit counts [B, 6] in which all best moves of a position the table decides are equal.
+    def best_moves(self, positions: Positions) -> tuple[np.ndarray, np.ndarray]:
+        """Positions that the table decides for the search, rows int64[K], and their best moves.
 
-        The search ends at the first move that proves the result, and gives it all visits. Taken
-        as a target that would teach the order of the houses, and that all moves of a won or lost
-        position are as good as another. So the visits of such a position go to the moves that
-        are proved to keep the most seeds, 1 each; these keep the result as well. The few positions
-        of large tables where bounds prove no such move keep the visits of the search.
+        Those are the moves bool[K, 6] that are proved to keep the most seeds, and the result with
+        them. The few positions of large tables where bounds prove no such move are left out.
         """
         if self.table is None or not self.is_searched:
-            return visits
+            return np.empty(0, np.int64), np.empty((0, 6), np.bool_)
         bounds = final_bounds(self.table, positions, self.max_plies)
         rows = bounds.decided.nonzero()[0]
         faced = Positions(*(array[rows] for array in positions))
         lows, _ = self.table.move_bounds(faced, self.max_plies)
-        most = lows.max(axis=1, keepdims=True)
+        most = lows.max(axis=1)
         ahead = faced.boards[:, 12] - faced.boards[:, 13]
-        keeps = np.sign(ahead + most[:, 0]) >= np.sign(bounds.least[rows])
-        shared = visits.copy()
-        shared[rows[keeps]] = (lows == most)[keeps]
-        return shared
+        keeps = np.sign(ahead + most) >= np.sign(bounds.least[rows])
+        return rows[keeps], (lows == most[:, None])[keeps]
 
     def bounds(self, inputs: np.ndarray, plies: np.ndarray) -> Bounds | None:
         """What rescoring takes as proved of N network inputs, or None when there is none."""

@@ -106,7 +106,7 @@ def rescore(
     """
     results, margins = np.empty_like(samples.results), np.empty_like(samples.margins)
     label((samples.inputs, games, south), ends.scores, bounds, results, margins)
-    return samples._replace(results=results, margins=margins)
+    return Samples(samples.inputs, samples.policies, results, margins)
 
 
 def join(parts: list[Samples]) -> Samples:

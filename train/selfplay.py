@@ -20,6 +20,8 @@ from train.config import Config
 from train.endgames import Endgames
 from train.samples import GameEnds, Samples, make_samples, rescore
 
+LEAST_CHANCE = 1e-6  # added to a proved move's, so that there is always one to play
+
 
 class SelfPlayUnit(NamedTuple):
     """What decides a unit's games. Weights are safetensors bytes."""
@@ -61,7 +63,7 @@ class _Diary:
         self.south: list[np.ndarray] = []
         self.plies: list[np.ndarray] = []
         self.entropy = self.surprise = 0.0  # summed over searched positions
-        self.searched = 0
+        self.searched = self.proved = 0
 
     def note(self, games: Lockstep, rows: np.ndarray, policies: np.ndarray) -> None:
         """Keep running positions, those in ``rows`` bool[running], and their policy targets."""
@@ -72,13 +74,17 @@ class _Diary:
         self.south.append(games.south_to_move[rows])
         self.plies.append(plies[rows])
 
-    def note_search(self, policies: np.ndarray, result: SearchResult) -> None:
-        """Sum up the entropy of the search and its distance from the prior, in nats."""
+    def note_search(self, policies: np.ndarray, result: SearchResult, proved: int) -> None:
+        """Sum up the entropy of the search and its distance from the prior, in nats.
+
+        ``proved`` of the positions needed no simulation.
+        """
         logs = np.log(np.maximum(policies, 1e-12))
         prior_logs = np.log(np.maximum(result.priors, 1e-12))
         self.entropy -= float((policies * logs).sum())
         self.surprise += float((policies * (logs - prior_logs)).sum())
         self.searched += len(policies)
+        self.proved += proved
 
     def samples(self, ends: GameEnds, endgames: Endgames) -> tuple[Samples, float]:
         """All positions with their targets, and the share whose result the table corrected."""
@@ -123,9 +129,9 @@ def play_unit(unit: SelfPlayUnit) -> Played:
         "policy_entropy": diary.entropy / max(1, diary.searched),
         "search_surprise": diary.surprise / max(1, diary.searched),
         "positions": float(len(samples)),
-        "simulations": float(diary.searched * config.selfplay.simulations),
+        "simulations": float((diary.searched - diary.proved) * config.selfplay.simulations),
         "evaluations": float(evaluator.judged),
-        "cache_hits": 1.0 - evaluator.judged / evaluator.asked,
+        "cache_hits": 1.0 - evaluator.judged / max(1, evaluator.asked),
         "seconds": time.perf_counter() - start,
         "network_seconds": clocked.seconds,
     }
@@ -171,11 +177,32 @@ def _decide(
         diary.note(games, rows, np.zeros_like(policies))
         return draw_moves(policies, positions.keys, positions.plies, np.ones(len(policies)))
     result = search.run(positions, settings.noise)
-    visits = endgames.share_visits(positions, result.visits)
-    policies = (visits / visits.sum(axis=1, keepdims=True)).astype(np.float32)
+    proved = endgames.best_moves(positions)
+    weights = _move_weights(result.visits, positions, search, proved)
+    policies = (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
     diary.note(games, rows, policies)
-    diary.note_search(policies, result)
-    return draw_moves(visits, positions.keys, positions.plies, exponents)
+    diary.note_search(policies, result, len(proved[0]))
+    return draw_moves(weights, positions.keys, positions.plies, exponents)
+
+
+def _move_weights(
+    visits: np.ndarray, positions: Positions, search: Search, proved: tuple[np.ndarray, np.ndarray]
+) -> np.ndarray:
+    """What moves are drawn by and the policy learns, float64[B, 6]: the visits of the search.
+
+    In a position that the table decides a search stops at the first move that proves the result
+    and gives it all visits. That would teach the order of the houses, and that all moves of a won
+    or a lost position are as good as another. There the weights are the network's own policy,
+    without noise, over the moves that keep the most seeds (``proved``: rows and their moves): it
+    unlearns what gives seeds away, and stays as it is between equals. Equal shares instead made
+    it shuffle in won positions.
+    """
+    weights = visits.astype(np.float64)
+    rows, best = proved
+    faced = Positions(*(array[rows] for array in positions))
+    policies = PolicyAgent(search.evaluator, "raw policy").decide(faced).policy
+    weights[rows] = best * (policies + LEAST_CHANCE)
+    return weights
 
 
 def game_figures(ends: GameEnds) -> dict[str, float]:

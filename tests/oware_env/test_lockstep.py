@@ -107,6 +107,28 @@ def test_running_games_are_packed_in_front_under_their_own_numbers():
     assert len(sizes) > 10
 
 
+def test_games_that_are_stopped_leave_the_others_as_they_are():
+    positions, south = opened(30, Rules())
+    games, others = Lockstep(positions, south), Lockstep(positions, south)
+    for _ in range(5):
+        for each in (games, others):
+            each.play(keyed_moves(each))
+    stopped = games.games % 3 == 0
+    numbers, plies = games.games[stopped].copy(), games.positions().plies[stopped].copy()
+    games.stop(stopped, np.tile([30, 18], (len(numbers), 1)))
+    assert games.running == others.running - len(numbers)
+    kept = ~np.isin(others.games, numbers)
+    for mine, theirs in zip(contents(games)[:6], contents(others)[:6], strict=True):
+        assert np.array_equal(mine, theirs[kept])
+    assert (games.scores[numbers] == [30, 18]).all() and not games.reasons[numbers].any()
+    assert np.array_equal(games.lengths[numbers], plies)
+    play_out(games), play_out(others)
+    rest = np.setdiff1d(np.arange(30), numbers)
+    assert np.array_equal(games.scores[rest], others.scores[rest])
+    assert np.array_equal(games.lengths[rest], others.lengths[rest])
+    assert (games.scores[numbers] == [30, 18]).all() and games.reasons[rest].all()
+
+
 def test_a_game_does_not_depend_on_how_many_are_played():
     positions, south = start(20)
     together = play_out(Lockstep(positions, south))

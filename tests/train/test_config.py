@@ -88,6 +88,21 @@ def test_two_budgets_are_refused_with_both_named(given):
             {"ppo": {"epochs": 3}},
             "ppo.epochs is read by ppo only, and algorithm is 'alphazero'",
         ),
+        (SelfPlay, {"endgames": "tables"}, "'search' or 'both', not 'tables'"),
+        (SelfPlay, {"endgames": "both", "table": 25}, "must be less than or equal to 24, not 25"),
+        (SelfPlay, {"endgames": "both", "played_on": 1.5}, "less than or equal to 1, not 1.5"),
+        (SelfPlay, {"table": 10}, "table is not read when endgames is 'none'"),
+        (SelfPlay, {"rescore": False}, "rescore is not read when endgames is 'none'"),
+        (
+            SelfPlay,
+            {"endgames": "search", "played_on": 0.5},
+            "played_on is not read when endgames is 'search'",
+        ),
+        (
+            Config,
+            {"algorithm": "ppo", "selfplay": {"endgames": "both"}},
+            "selfplay.endgames is read by alphazero only, and algorithm is 'ppo'",
+        ),
         (Config, {"name": "a/b"}, "must match pattern '^[A-Za-z0-9._-]+$', not 'a/b'"),
         (Config, {"network": "huge"}, "'tiny', 'small', 'medium' or 'large', not 'huge'"),
         (Config, {"selfplays": {}}, "unknown key 'selfplays'; the nearest is 'selfplay'"),
@@ -106,6 +121,12 @@ def test_what_one_algorithm_reads_alone_is_there():
     for sections in ONLY_READ_BY.values():
         for section, names in sections.items():
             assert set(names) <= type(getattr(Config(), section)).model_fields.keys()
+
+
+def test_the_settings_of_a_mode_are_taken_with_it():
+    given = SelfPlay(endgames="search", table=10, rescore=False)
+    assert (given.table, given.rescore) == (10, False)
+    assert SelfPlay(endgames="adjudicate", played_on=0.0).played_on == 0.0
 
 
 def test_a_configuration_cannot_be_changed_afterwards():

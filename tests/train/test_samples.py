@@ -5,12 +5,25 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from agents.tablebase import build
+from agents.tablebase.probe import Tablebase, open_table
 from oware_env.encoding import network_input
 from oware_env.lockstep import Lockstep
 from oware_env.positions import as_positions
 from oware_env.rules import REASONS, Rules
 from oware_env.state import State
-from train.samples import DRAW, LOSS, UNKNOWN_MARGIN, WIN, GameEnds, Samples, join, make_samples
+from train.samples import (
+    DRAW,
+    LOSS,
+    UNKNOWN_MARGIN,
+    WIN,
+    Bounds,
+    GameEnds,
+    Samples,
+    join,
+    make_samples,
+    rescore,
+)
 
 
 class Case(NamedTuple):
@@ -171,3 +184,111 @@ def test_samples_of_several_games_are_joined_in_order(random_game):
     assert isinstance(whole, Samples) and len(whole) == len(parts[0]) + len(parts[1])
     for array, first, second in zip(whole, *parts, strict=True):
         assert np.array_equal(array, np.concatenate([first, second]))
+
+
+@pytest.fixture(scope="module", params=["exact", "wide"])
+def table(request, tmp_path_factory):
+    """A table of up to eight seeds; a wide one is exact only to three."""
+    if request.param == "exact":
+        return open_table(8)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build, "EXACT_SEEDS", 3)
+        return Tablebase(build.build_table(8, folder=tmp_path_factory.mktemp("wide")))
+
+
+def _proved(table, states):
+    """Bounds (least, greatest) of the mover's final lead in every state, one at a time."""
+    found = []
+    for state in states:
+        positions = as_positions(state.board[None], np.array([state.ply]), np.zeros(1))
+        low, high = table.bounds(positions, state.rules.max_plies)
+        ahead = int(state.board[12]) - int(state.board[13])
+        found.append((ahead + int(low[0]), ahead + int(high[0])))
+    return found
+
+
+def _sign(number):
+    return (number > 0) - (number < 0)
+
+
+def _expected(states, proved):
+    """Result and margin of every running state, worked out forwards from each, by the text."""
+    outcome, running = states[-1].outcome, states[:-1]
+    end = outcome.scores[0] - outcome.scores[1]  # South's
+    for number, state in enumerate(running):
+        winner, lead = _sign(end), None if outcome.reason == "majority" else end
+        later = [
+            (least, greatest) if s.south_to_move else (-greatest, -least)
+            for s, (least, greatest) in zip(running[number:], proved[number:], strict=True)
+        ]
+        winner = next((_sign(a) for a, b in later if _sign(a) == _sign(b)), winner)
+        exact = next((at for at, (least, greatest) in enumerate(later) if least == greatest), None)
+        if exact is not None:
+            lead = later[exact][0]
+        if lead is not None and any(not a <= lead <= b for a, b in later[:exact]):
+            lead = None
+        side = 1 if state.south_to_move else -1
+        ahead = int(state.board[12]) - int(state.board[13])
+        yield DRAW - side * winner, UNKNOWN if lead is None else side * lead - ahead
+
+
+def _rescored(states, proved):
+    running, outcome = states[:-1], states[-1].outcome
+    ends = GameEnds(
+        np.array([outcome.scores], np.int16),
+        np.array([states[-1].ply], np.int32),
+        np.array([REASONS.index(outcome.reason)], np.int8),
+    )
+    bounds = Bounds(*np.array(proved, np.int8).reshape(-1, 2).T)
+    south = np.array([state.south_to_move for state in running])
+    return rescore(_samples_of(states), np.zeros(len(running), np.int32), south, ends, bounds)
+
+
+def test_rescoring_equals_a_slow_version_that_looks_forward(random_game, table):
+    changed = gained = 0
+    for seed in range(80):
+        states = random_game(seed, Rules(max_plies=400 if seed % 3 else 150 + seed))
+        proved = _proved(table, states[:-1])
+        before, after = _samples_of(states), _rescored(states, proved)
+        expected = list(_expected(states, proved))
+        assert after.results.tolist() == [result for result, _ in expected]
+        assert after.margins.tolist() == [margin for _, margin in expected]
+        assert np.array_equal(after.inputs, before.inputs)
+        known = after.margins != UNKNOWN
+        leads = after.margins + after.inputs[:, 12].astype(int) - after.inputs[:, 13]
+        assert (np.sign(leads[known]) == DRAW - after.results[known]).all()
+        changed += (after.results != before.results).sum()
+        gained += (known & (before.margins == UNKNOWN)).sum()
+    assert changed > 500 and gained > 500
+
+
+def test_a_blunder_in_the_ending_does_not_spoil_the_labels_before_it():
+    # A-B wins by 25-23. South plays E instead, and f takes both seeds at A: 25-22 for North.
+    states = [State.parse("1-0-0-0-1-0-0-0-0-0-0-1-22-23-S")]
+    for move in ("E", "f"):
+        states.append(states[-1].play(move))
+    assert (states[-1].outcome.winner, states[-1].outcome.scores) == ("north", (22, 25))
+    before = _samples_of(states)
+    assert (before.results.tolist(), before.margins.tolist()) == ([LOSS, WIN], [UNKNOWN, UNKNOWN])
+    after = _rescored(states, _proved(open_table(8), states[:-1]))
+    assert after.results.tolist() == [WIN, WIN]
+    assert after.margins.tolist() == [3, 3]
+
+
+def test_each_proof_counts_back_to_the_proof_before_it_and_each_game_for_itself():
+    # Two games in turns, South to move in every row, nothing captured yet; game 0 was lost in the
+    # end, game 1 drawn. Row 2 is proved won by 4, row 4 drawn, row 6 (by 2 to 6) won.
+    games = np.array([0, 1, 0, 1, 0, 1, 0, 0], np.int32)
+    least = [-48, -48, 4, -48, 0, -48, 2, -48]
+    greatest = [48, 48, 4, 48, 0, 48, 6, 48]
+    ends = GameEnds(
+        np.array([[20, 28], [24, 24]], np.int16), np.array([5, 3], np.int32), np.full(2, 3, np.int8)
+    )
+    samples = Samples(np.zeros((8, 15), np.uint8), np.zeros((8, 6), np.float32), *[None] * 2)
+    south = np.ones(8, np.bool_)
+    plain = make_samples(samples.inputs, samples.policies, games, south, ends)
+    bounds = Bounds(np.array(least, np.int8), np.array(greatest, np.int8))
+    after = rescore(plain, games, south, ends, bounds)
+    assert plain.results.tolist() == [LOSS, DRAW] * 3 + [LOSS, LOSS]
+    assert after.results.tolist() == [WIN, DRAW, WIN, DRAW, DRAW, DRAW, WIN, LOSS]
+    assert after.margins.tolist() == [4, 0, 4, 0, 0, 0, UNKNOWN, -8]
