@@ -8,15 +8,13 @@ replay window and takes a number of steps fixed by how many there are. The loop 
 from pathlib import Path
 from typing import Any, final
 
-import torch
 from torch import Tensor
 
-from agents.neural.checkpoint import read_tensors
+from oware_env.errors import OwareError
 from train.config import Config
 from train.endgames import open_mode_table
 from train.learner import LOSSES, Learner
 from train.replay import ReplayWindow
-from train.samples import Samples
 from train.selfplay import Played, play_unit
 from train.training import train_new_run
 
@@ -44,8 +42,11 @@ class AlphaZero:
         self.config = config.require_algorithm("alphazero")
         open_mode_table(config)
         self.learner = Learner(config)
-        self.window = ReplayWindow(config.replay)
         self.positions = 0
+
+    def open(self, folder: Path) -> None:
+        """Keep the replay window in ``folder``/replay, empty at first."""
+        self.window = ReplayWindow(self.config.replay, folder / "replay")
 
     def unit_weights(self, number: int) -> bytes:
         """The averaged weights, whatever the unit's number."""
@@ -68,18 +69,24 @@ class AlphaZero:
         )
 
     def tensors(self) -> dict[str, dict[str, Tensor]]:
-        """The replay window, for a checkpoint."""
-        window = self.window.contents()._asdict()
-        return {"replay": {name: torch.from_numpy(array) for name, array in window.items()}}
+        """None: the positions lie in files of their own."""
+        return {}
 
     def state(self) -> dict[str, Any]:
-        """Where the units of the window begin and end."""
-        return {"window_lengths": self.window.lengths()}
+        """How much of the replay files there is, and their checksums."""
+        return {"replay": self.window.state()}
 
     def restore(self, folder: Path, state: dict[str, Any]) -> None:
-        """Put back the replay window of a checkpoint folder."""
-        window = {name: tensor.numpy() for name, tensor in read_tensors(folder, "replay").items()}
-        self.window.restore(Samples(**window), state["window_lengths"], state["positions"])
+        """Go on with the replay window of a checkpoint; OwareError when that is not possible."""
+        if "replay" not in state:
+            raise OwareError(
+                f"{folder} was written by an earlier version: it can play, but not be trained on"
+            )
+        self.window.restore(state["replay"])
+
+    def close(self) -> None:
+        """Close the replay files."""
+        self.window.close()
 
 
 def unit_figures(played: Played, learned: dict[str, float]) -> dict[str, float]:

@@ -40,9 +40,6 @@ def run_training(config: Config) -> Path:
     return train_new_run(PPO, config)
 
 
-# --- What a unit leaves behind ---
-
-
 class Experience(NamedTuple):
     """N decisions of the learner, in the order they were taken. All is seen by their mover."""
 
@@ -74,9 +71,6 @@ class _Noted(NamedTuple):
     values: np.ndarray
     games: np.ndarray
     south: np.ndarray
-
-
-# --- How a unit is played ---
 
 
 def play_unit(unit: SelfPlayUnit) -> Played:
@@ -164,9 +158,6 @@ def _figures(experience: Experience, ends: GameEnds, seats: np.ndarray) -> dict[
     }
 
 
-# --- What is learned from it ---
-
-
 def log_policy(heads: Heads, legal: Tensor) -> Tensor:
     """Log-probabilities float32[B, 6]; a move that is not legal gets no chance and no gradient."""
     masks = MOVE_MASKS.to(legal.device)[legal]
@@ -234,9 +225,6 @@ def _tensors(experience: Experience, device: torch.device) -> dict[str, Tensor]:
     return whole | {n: whole[n].long() for n in ("legal", "moves", "results", "margins")}
 
 
-# --- The state of a run ---
-
-
 @final
 class PPO:
     """What PPO plays and learns (see :class:`train.training.Algorithm`)."""
@@ -249,6 +237,12 @@ class PPO:
         self.positions = 0  # decisions learned from
         self.units = 0
         self.pool = Pool(self.learner.average, config.ppo.pool_size, config.ppo.pool_units)
+
+    def open(self, folder: Path) -> None:
+        """Nothing to open: a unit is learned from once and not kept."""
+
+    def close(self) -> None:
+        """Nothing to close."""
 
     def unit_weights(self, number: int) -> bytes:
         """The newest weights and those of a past self."""

@@ -83,4 +83,5 @@ class ReplayWindow:
 
 
 def _samples(rows: np.ndarray) -> Samples:
-    return Samples(*(rows[name] for name in Samples._fields))
+    """Rows as arrays of their own, each without gaps."""
+    return Samples(*(np.ascontiguousarray(rows[name]) for name in Samples._fields))

@@ -39,7 +39,7 @@ from train.evaluate import (
 from train.interrupt import Interrupt
 from train.learner import Learner
 from train.progress import Progress
-from train.run import RunFolder, commit, create_run, open_run
+from train.run import RUNS, RunFolder, commit, create_run, open_run
 from train.selfplay import SelfPlayUnit
 from train.stream import UnitStream
 
@@ -54,6 +54,14 @@ class Algorithm(Protocol):
     @property
     def play(self) -> Callable[[SelfPlayUnit], Any]:
         """What gives the games of a unit, with ``figures["games"]``: pure, and it pickles."""
+        ...
+
+    def open(self, folder: Path) -> None:
+        """Begin a run in its folder, where files may be kept; called once, before all below."""
+        ...
+
+    def close(self) -> None:
+        """Close what :meth:`open` opened."""
         ...
 
     def unit_weights(self, number: int) -> bytes:
@@ -222,19 +230,25 @@ def resume(algorithm: Algorithm, run: RunFolder, started: float) -> Training:
 
 @contextmanager
 def open_training(
-    kind: Callable[[Config], Algorithm], config: Config, folder: Path | None, started: float
+    kind: Callable[[Config], Algorithm],
+    config: Config,
+    folder: Path | None,
+    started: float,
+    parent: Path = RUNS,
 ) -> Iterator[Training]:
-    """A new run, or the one in ``folder`` from its newest checkpoint; closes its logs at the end.
+    """A new run below ``parent``, or the one in ``folder`` from its newest checkpoint.
 
-    The budget begins at the clock reading ``started``.
+    Closes its files at the end. The budget begins at the clock reading ``started``.
     """
     algorithm = kind(config)
-    run = create_run(config) if folder is None else open_run(folder)
+    run = create_run(config, parent) if folder is None else open_run(folder)
+    algorithm.open(run.path)
     try:
         begin = Training if folder is None else resume
         yield begin(algorithm, run, started)
     finally:
         run.close()
+        algorithm.close()
 
 
 def train_new_run(kind: Callable[[Config], Algorithm], config: Config) -> Path:
@@ -258,7 +272,8 @@ def compile_kernels(kind: Callable[[Config], Algorithm], config: Config) -> floa
     start = time.perf_counter()
     endgame_table()
     simulations = min(2, config.evaluation.simulations)
-    marker = CACHE / f"{config.algorithm}-{'search' if simulations else 'policy'}-is-compiled"
+    how = "search" if simulations else "policy"
+    marker = CACHE / f"{config.algorithm}-{config.selfplay.endgames}-{how}-is-compiled"
     if marker.exists():
         return 0.0
     sections = {

@@ -30,10 +30,13 @@ def _samples(count, seed=0):
     return Samples(inputs, policies, results, margins)
 
 
-def _window(tiny_config, samples):
-    window = ReplayWindow(tiny_config.replay)
-    window.add(samples)
-    return window
+@pytest.fixture
+def window(tmp_path, tiny):
+    """A replay window of 300 samples."""
+    window = ReplayWindow(tiny().replay, tmp_path / "replay")
+    window.add(_samples(300))
+    yield window
+    window.close()
 
 
 def _equal(first, second):
@@ -179,23 +182,22 @@ def test_the_average_follows_its_formula(tiny):
         assert torch.allclose(tensor, expected[name], atol=1e-5), name
 
 
-def test_a_learner_draws_other_samples_at_every_step_and_the_same_again(tiny):
+def test_a_learner_draws_other_samples_at_every_step_and_the_same_again(tiny, window):
     config = tiny()
     runs = []
     for _ in range(2):
         learner = Learner(config)
-        learner.learn(_window(config, _samples(300)), 4, 0.0)
+        learner.learn(window, 4, 0.0)
         runs.append(learner.playing_weights())
     other = Learner(tiny({"seed": 5}))
     other.network.load_state_dict(Learner(config).network.state_dict())
-    other.learn(_window(config, _samples(300)), 4, 0.0)
+    other.learn(window, 4, 0.0)
     assert runs[0] == runs[1] != other.playing_weights()
 
 
-def test_the_figures_of_several_steps_are_their_means(tiny):
+def test_the_figures_of_several_steps_are_their_means(tiny, window):
     config = tiny()
     one, many = Learner(config), Learner(config)
-    window = _window(config, _samples(300))
     singles = [one.learn(window, 1, 0.2) for _ in range(3)]
     together = many.learn(window, 3, 0.2)
     assert many.steps == 3
@@ -214,10 +216,9 @@ def test_a_gradient_that_is_not_finite_stops_training_with_advice(tiny):
     assert learner.steps == 1 and learner.playing_weights() == before
 
 
-def test_training_goes_on_bit_for_bit_after_a_restore(tiny, tmp_path):
+def test_training_goes_on_bit_for_bit_after_a_restore(tiny, window, tmp_path):
     config = tiny()
     straight = Learner(config)
-    window = _window(config, _samples(300))
     straight.learn(window, 5, 0.1)
     write_checkpoint(tmp_path / "step", straight.tensors(), {"steps": straight.steps})
     restored = Learner(config.model_copy(update={"seed": 99}))

@@ -13,7 +13,7 @@ from agents.neural.checkpoint import read_state, read_tensors, write_checkpoint
 from agents.settings import read_settings
 from oware_env.errors import OwareError
 from train.config import Config
-from train.run import config_text, create_run, open_run, provenance
+from train.run import RunFolder, config_text, create_run, open_run, provenance
 
 CURVES = {
     "loss/policy",
@@ -206,3 +206,11 @@ def test_a_run_that_is_opened_again_forgets_what_its_checkpoint_does_not_know(tm
     expected = [(10, 10.0), (20, 20.0), (20, 20.0), (30, 31.0)]
     assert [(line["step"], line["loss/total"]) for line in lines] == expected
     assert _curves(tmp_path / run.path) == {"loss/total": expected}
+
+
+def test_a_full_disk_while_logging_is_one_clear_line(tmp_path):
+    (tmp_path / "metrics.jsonl").symlink_to("/dev/full")
+    run = RunFolder(tmp_path)
+    with pytest.raises(OwareError, match=r"metrics.jsonl cannot be written: No space left"):
+        run.log(1, {"loss": 0.5})
+    run.close()

@@ -15,9 +15,9 @@ import pytest
 from agents.neural.checkpoint import read_state
 from train.alphazero import AlphaZero
 from train.learner import Learner
-from train.run import config_text, create_run
+from train.run import config_text
 from train.selfplay import play_unit
-from train.training import Training
+from train.training import open_training
 
 DEATHS = "OWARE_TEST_DEATHS"  # a folder of marks, seen by this process and its workers
 STOPPED = "stopped; go on with: oware-train --resume runs/tiny"
@@ -178,14 +178,12 @@ def test_a_finished_run_goes_on_with_a_larger_budget(tiny_toml, tmp_path, run_in
 
 def test_a_budget_in_minutes_ends_when_they_are_over(tiny, tmp_path):
     with chdir(tmp_path):
-        config = tiny({"budget.minutes": 0.5})
-        run = create_run(config)
         # Half a minute that began 29 seconds ago, resumed runs included.
-        training = Training(AlphaZero(config), run, time.monotonic() - 29.0)
-        assert training.train()
-        run.close()
+        begun = time.monotonic() - 29.0
+        with open_training(AlphaZero, tiny({"budget.minutes": 0.5}), None, begun) as training:
+            assert training.train()
     assert training.progress >= 1.0
-    metrics = tmp_path / run.path / "metrics.jsonl"
+    metrics = tmp_path / training.run.path / "metrics.jsonl"
     assert training.units == metrics.read_text().count('"unit"')
 
 
@@ -321,15 +319,15 @@ def test_a_full_disk_while_saving_leaves_the_previous_checkpoint(
     assert same_result(finished, run)
 
 
-def test_a_full_disk_while_logging_is_one_clear_line(
+def test_a_full_disk_while_playing_is_one_clear_line(
     finished, stopped, tmp_path, run_in, same_result
 ):
     run = tmp_path / "runs" / "tiny"
     shutil.copytree(stopped, run)
-    size = (run / "metrics.jsonl").stat().st_size
+    size = (run / "replay" / "000000.rows").stat().st_size
     done = _on_a_full_disk(tmp_path, size + 100, "--resume", "runs/tiny")
     assert done.returncode == 2
-    assert done.stderr == "error: runs/tiny/metrics.jsonl cannot be written: File too large\n"
+    assert done.stderr == "error: runs/tiny/replay/000000.rows cannot be written: File too large\n"
     assert run_in(tmp_path, "--resume", "runs/tiny") == 0
     assert same_result(finished, run)
 
@@ -358,18 +356,22 @@ def note(self, signature):
     return original(self, signature)
 dispatcher.Dispatcher.compile = note
 algorithm = kind(config)
+algorithm.open(Path(sys.argv[2]))
 algorithm.learn(algorithm.play(SelfPlayUnit(algorithm.unit_weights(0), config, 0)), 0.0, 10)
 weights = algorithm.learner.playing_weights()
 evaluate_unit(EvaluationUnit(weights, config, "alphabeta:depth=4,evaluation=material"))
 grade_unit(EndgameUnit(weights, config))
+algorithm.close()
 print(compiled)
 """
 
 
-@pytest.mark.parametrize("algorithm", ["alphazero", "ppo"])
-def test_compiling_beforehand_leaves_nothing_to_compile(tiny, tiny_ppo, tmp_path, algorithm):
+@pytest.mark.parametrize("kind", ["alphazero", "with tables", "ppo"])
+def test_compiling_beforehand_leaves_nothing_to_compile(tiny, tiny_ppo, tmp_path, kind):
     path = tmp_path / "config.toml"
-    path.write_text(config_text({"alphazero": tiny, "ppo": tiny_ppo}[algorithm]()))
+    tables = {"selfplay.endgames": "both", "selfplay.table": 4}
+    configs = {"alphazero": tiny(), "with tables": tiny(tables), "ppo": tiny_ppo()}
+    path.write_text(config_text(configs[kind]))
     done = subprocess.run(
         [sys.executable, "-c", COMPILING, str(path), str(tmp_path)],
         cwd=Path(__file__).parents[2],
