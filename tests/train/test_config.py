@@ -91,8 +91,12 @@ def test_two_budgets_are_refused_with_both_named(given):
         (SelfPlay, {"endgames": "tables"}, "'search' or 'both', not 'tables'"),
         (SelfPlay, {"endgames": "both", "table": 25}, "must be less than or equal to 24, not 25"),
         (SelfPlay, {"endgames": "both", "played_on": 1.5}, "less than or equal to 1, not 1.5"),
-        (SelfPlay, {"table": 10}, "table is not read when endgames is 'none'"),
-        (SelfPlay, {"rescore": False}, "rescore is not read when endgames is 'none'"),
+        (SelfPlay, {"endgames": "none", "table": 10}, "table is not read when endgames is 'none'"),
+        (
+            SelfPlay,
+            {"endgames": "none", "rescore": False},
+            "rescore is not read when endgames is 'none'",
+        ),
         (
             SelfPlay,
             {"endgames": "search", "played_on": 0.5},

@@ -212,9 +212,9 @@ def test_best_moves_keep_the_result_also_where_bounds_are_wide(tiny, tmp_path):
 
 def test_mode_none_opens_no_table(tiny, monkeypatch):
     monkeypatch.setattr("train.endgames.open_table", lambda seeds: pytest.fail("opened"))
-    endgames = Endgames(tiny(), np.zeros(3, np.uint64))
-    assert endgames.search_table is None
-    AlphaZero(tiny())
+    config = tiny({"selfplay.endgames": "none"})
+    assert Endgames(config, np.zeros(3, np.uint64)).search_table is None
+    AlphaZero(config)
 
 
 def test_a_small_table_is_built_before_training_begins(tiny, tmp_path, monkeypatch):
