@@ -3,7 +3,8 @@
 The modes of ``selfplay.endgames``: ``none`` leaves the games as they are; ``adjudicate`` ends a
 game as soon as the table proves its result, but for a share that is played on so that endgames
 are still seen; ``search`` makes positions that the table decides leaves of the search; ``both``
-does both. Whatever a table is used for, finished games are rescored (:func:`samples.rescore`).
+does both. With a table finished games are rescored (:func:`train.samples.rescore`), unless
+``selfplay.rescore`` is off.
 """
 
 from typing import final
