@@ -269,11 +269,17 @@ def compile_kernels(kind: Callable[[Config], Algorithm], config: Config) -> floa
     Builds the table that endgames are graded by, when it is not there: not in the run's time.
     Returns the seconds it took, 0 when a process has done it before.
     """
-    start = time.perf_counter()
-    endgame_table()
+    start, grades = time.perf_counter(), config.evaluation.times > 0
+    if grades:
+        endgame_table()
     simulations = min(2, config.evaluation.simulations)
-    how = "search" if simulations else "policy"
-    marker = CACHE / f"{config.algorithm}-{config.selfplay.endgames}-{how}-is-compiled"
+    parts = (
+        config.algorithm,
+        config.selfplay.endgames,
+        "search" if simulations else "policy",
+        "graded" if grades else "only",
+    )
+    marker = CACHE / f"{'-'.join(parts)}-is-compiled"
     if marker.exists():
         return 0.0
     sections = {
@@ -287,6 +293,7 @@ def compile_kernels(kind: Callable[[Config], Algorithm], config: Config) -> floa
     algorithm.play(SelfPlayUnit(algorithm.unit_weights(0), small, 0))
     weights = algorithm.learner.playing_weights()
     evaluate_unit(EvaluationUnit(weights, small, "alphabeta:depth=2"))
-    grade_unit(EndgameUnit(weights, small))
+    if grades:
+        grade_unit(EndgameUnit(weights, small))
     marker.touch()
     return time.perf_counter() - start

@@ -81,10 +81,12 @@ def worst_table(reports: Sequence[Report], most: int) -> "Table":
     table = _empty_table(("agent", "from", "worst moves: position"), ("ply", "move", "better"))
     table.add_column("seeds lost", justify="right", no_wrap=True)
     for report in reports:
+        name = report.agent
         for source in (UNIFORM, OWN):
-            for move in [move for move in report.worst if move.source == source][:most]:
+            for move in [one for one in report.worst if one.source == source][:most]:
                 where = move.position, str(move.ply), move.move, move.better
-                table.add_row(report.agent, source, *where, str(move.regret))
+                table.add_row(name, source, *where, str(move.regret))
+                name = source = ""
         table.add_section()
     return table
 
@@ -128,13 +130,11 @@ def _notes_of(report: Report, wanted: int) -> Iterator[str]:
                     f"warning: {source}: only {one.decisions:,} decision positions, not the "
                     f"{wanted:,} that were wanted"
                 )
+    name = report.agent.partition(":sims=")[0]
     if report.trained_with == 0:
-        yield f"{report.agent} was trained without endgame tables: all of this is held out"
+        yield f"{name} was trained without endgame tables: all of this is held out"
     elif report.trained_with is not None:
-        yield (
-            f"* held out: {report.agent} was trained with the table of up to "
-            f"{report.trained_with} seeds"
-        )
+        yield f"* held out: {name} was trained with the table of up to {report.trained_with} seeds"
 
 
 def write_grades(path: Path, reports: Sequence[Report], about: Mapping[str, Any]) -> None:

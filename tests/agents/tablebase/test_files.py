@@ -96,7 +96,7 @@ def test_a_read_only_folder(refused, tmp_path, monkeypatch, words):
     def refuse(*_, **__):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
-    monkeypatch.setattr(Path, "touch", refuse)
+    monkeypatch.setattr(Path, "mkdir", refuse)
     line = refused(*words, "--folder", str(tmp_path))
     assert "safetensors could not be written: Read-only file system" in line
 
