@@ -4,7 +4,8 @@ config.toml    the resolved configuration, every value: trains the same run agai
 run.json       commit, versions, machine, seed
 metrics.jsonl  one line a unit or evaluation
 events/        the same for TensorBoard
-checkpoints/   step-00001234/: weights, optimiser, replay window, counters
+checkpoints/   step-00001234/: weights, optimiser, counters
+replay/        the positions of the replay window (AlphaZero), in append-only files
 results/       the final tournament
 """
 

@@ -18,7 +18,9 @@ import numpy as np
 from oware_env.errors import OwareError
 from oware_env.rules import AWARI, Rules, describe_rules
 
-FORMAT = 1
+FORMAT = 2
+_MOST_HEADER = 1 << 20  # bytes
+_NO_DIGEST = b"0" * 64  # stands in the digest's place while it is taken
 _PART = ".part"
 _STALE_SECONDS = 3600.0  # a file takes seconds to write: what is older was left by a kill
 _TYPES = {"I8": np.int8, "I16": np.int16, "I32": np.int32, "I64": np.int64}
@@ -67,12 +69,16 @@ def write_contents(path: Path, arrays: Mapping[str, np.ndarray], facts: Mapping[
     """Write a complete file, or none: raises OwareError when the disk does not take it."""
     from safetensors.numpy import save_file
 
-    text = json.dumps({"format": FORMAT, **facts, "digest": _digest(arrays)})
+    text = json.dumps({"format": FORMAT, **facts, "digest": _NO_DIGEST.decode()})
     scratch = _scratch(path)  # a folder, since safetensors puts files of other names beside its own
     try:
         scratch.mkdir(exist_ok=True)
         save_file(dict(arrays), scratch / "contents", {"facts": text})
-        with (scratch / "contents").open("rb") as file:
+        digest = _digest(scratch / "contents", _NO_DIGEST)
+        with (scratch / "contents").open("r+b") as file:
+            file.seek(file.read(_MOST_HEADER).index(_NO_DIGEST))
+            file.write(digest)
+            file.flush()
             os.fsync(file.fileno())
         (scratch / "contents").replace(path)
         scratch.rmdir()
@@ -92,26 +98,31 @@ def read_contents(path: Path) -> Contents:
     try:
         with path.open("rb") as file:
             size = int.from_bytes(file.read(8), "little")
-            header = json.loads(file.read(min(size, 1 << 20)))
+            header = json.loads(file.read(min(size, _MOST_HEADER)))
         facts = json.loads(header.pop("__metadata__")["facts"])
         if facts["format"] != FORMAT:
-            raise OwareError(f"{path} has format {facts['format']}, this program reads {FORMAT}")
+            raise OwareError(
+                f"{path} has format {facts['format']}, this program reads {FORMAT}: "
+                "delete it and build"
+            )
+        if _digest(path, facts["digest"].encode()) != facts["digest"].encode():
+            raise OwareError(f"{path} is damaged: its bytes are not those that were written")
         arrays = {name: _mapped(path, 8 + size, entry) for name, entry in header.items()}
     except OSError as error:
         raise OwareError(f"{path} cannot be read: {error.strerror or error}") from None
-    except (ValueError, KeyError, TypeError, OverflowError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         raise OwareError(f"{path} is not a table, or it was cut off: delete it and build") from None
-    if _digest(arrays) != facts["digest"]:
-        raise OwareError(f"{path} is damaged: its bytes are not those that were written")
     return Contents(arrays, facts)
 
 
-def _digest(arrays: Mapping[str, np.ndarray]) -> str:
-    """Digest of the bytes of all arrays, by name."""
-    digest = hashlib.sha256()
-    for name in sorted(arrays):
-        digest.update(arrays[name].data)
-    return digest.hexdigest()
+def _digest(path: Path, digest: bytes) -> bytes:
+    """Digest of every byte of a file, in hex, with zeros in the place of its own ``digest``."""
+    found = hashlib.sha256()
+    with path.open("rb") as file:
+        found.update(file.read(_MOST_HEADER).replace(digest, _NO_DIGEST, 1))
+        while block := file.read(1 << 20):
+            found.update(block)
+    return found.hexdigest().encode()
 
 
 def _mapped(path: Path, offset: int, entry: dict[str, Any]) -> np.ndarray:

@@ -67,7 +67,8 @@ def test_grade_prints_a_table_and_writes_all_of_it(folder, capsys):
             assert f"{100 * row['accuracy']:.1f}%" in printed
     assert "kept: decision positions" in printed and "uniform: " in printed
     assert document["settings"]["positions"] == 200
-    assert max(map(len, printed.splitlines())) <= 120
+    # The last line names a file, however deep it lies.
+    assert max(map(len, printed.splitlines()[:-1])) <= 120
     worst = document["worst"][0]
     assert worst["position"] in printed
     assert worst["regret"] > 0

@@ -184,7 +184,7 @@ def test_what_decides_the_games_cannot_change_in_the_middle(fails, run, option, 
     )
 
 
-@pytest.mark.parametrize("name", ["ema", "optimiser", "replay", "in_flight"])
+@pytest.mark.parametrize("name", ["ema", "optimiser", "in_flight"])
 def test_a_truncated_checkpoint_is_named_and_left_alone(run, tmp_path, run_in, capsys, name):
     path = max((run / "checkpoints").iterdir()) / f"{name}.safetensors"
     content = path.read_bytes()[:-100]
@@ -194,6 +194,19 @@ def test_a_truncated_checkpoint_is_named_and_left_alone(run, tmp_path, run_in, c
     relative = path.relative_to(tmp_path)
     expected = f"error: {relative} is damaged: it is not what the checkpoint wrote\n"
     assert capsys.readouterr() == ("", expected)
+    assert path.read_bytes() == content
+
+
+def test_truncated_replay_files_are_named_and_not_used(run, tmp_path, run_in, capsys):
+    path = run / "replay" / "000000.rows"
+    content = path.read_bytes()[:-100]
+    path.write_bytes(content)
+    capsys.readouterr()
+    assert run_in(tmp_path, "--resume", "runs/tiny", "--budget.games", "64") == 2
+    out, err = capsys.readouterr()
+    held, rows = len(content) // 41, len(content + bytes(100)) // 41
+    expected = f"runs/tiny/replay/000000.rows was cut off: it holds {held:,} of {rows:,} rows"
+    assert (out, err) == ("", f"error: {expected}\n")
     assert path.read_bytes() == content
 
 

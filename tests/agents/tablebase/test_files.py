@@ -15,8 +15,9 @@ from agents.settings import run_command
 from agents.tablebase import build as build_module
 from agents.tablebase import files as files_module
 from agents.tablebase.build import build_table
-from agents.tablebase.probe import open_table
+from agents.tablebase.probe import Tablebase, open_table
 from agents.tablebase_command import run
+from oware_env.errors import OwareError
 from oware_env.rules import AWARI
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -87,6 +88,16 @@ def test_one_flipped_byte(refused, tmp_path, whole, place):
     for words in (("probe", POSITION), ("grade", "greedy")):
         line = refused(*words, "--seeds", "4", "--folder", str(tmp_path))
         assert "abapa-4.safetensors is " in line
+
+
+def test_every_flipped_bit_of_what_a_table_says_of_itself_is_noticed(tmp_path, whole):
+    path = tmp_path / "abapa-4.safetensors"
+    for place in range(8 + int.from_bytes(whole[:8], "little")):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        with pytest.raises(OwareError, match=r"abapa-4.safetensors (is|has|cannot be read)"):
+            Tablebase(path)
 
 
 @pytest.mark.parametrize("words", [("build", "--seeds", "4"), ("probe", POSITION)])
