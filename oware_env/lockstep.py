@@ -80,7 +80,12 @@ class Lockstep:
     """G games from given positions. Rows are the games still running, mover-relative."""
 
     def __init__(
-        self, positions: Positions, south_to_move: np.ndarray, rules: Rules = Rules()
+        self,
+        positions: Positions,
+        south_to_move: np.ndarray,
+        rules: Rules = Rules(),
+        *,
+        keeps_moves: bool = False,
     ) -> None:
         """Start from G running positions (copied); raises ValueError when one is over."""
         self.rules = require_abapa(rules)
@@ -96,6 +101,8 @@ class Lockstep:
         self.scores = np.zeros((count, 2), np.int16)  # settled totals (South, North) of each game
         self.lengths = np.zeros(count, np.int32)  # plies, 0 while it runs
         self.reasons = np.zeros(count, np.int8)  # codes of rules.REASONS, RUNNING when stopped
+        self._keeps_moves = keeps_moves
+        self._played: list[tuple[np.ndarray, np.ndarray]] = []  # games and their moves, by ply
 
     def positions(self) -> Positions:
         """The running games, views that the next :meth:`play` overwrites."""
@@ -128,6 +135,8 @@ class Lockstep:
         row = first_illegal(self.statuses, moves)
         if row >= 0:
             self._refuse(row, int(moves[row]))
+        if self._keeps_moves:
+            self._played.append((self.games.astype(np.int32), moves.astype(np.int8)))
         active = tuple(array[: self.running] for array in self._active)
         results = self.scores, self.lengths, self.reasons
         self.running = _advance(active, moves, self.rules.max_plies, results)
@@ -143,6 +152,17 @@ class Lockstep:
         for array in self._active:
             array[:left] = array[: self.running][~rows]
         self.running = left
+
+    def moves(self) -> tuple[np.ndarray, np.ndarray]:
+        """All moves so far, when they are kept: int8[M], and where those of each game begin.
+
+        Game g has the moves from offsets[g] to before offsets[g + 1], int64[G + 1].
+        """
+        nothing = np.empty(0, np.int32), np.empty(0, np.int8)
+        games, moves = (np.concatenate(p) for p in zip(nothing, *self._played, strict=True))
+        counts = np.bincount(games, minlength=len(self.lengths))
+        order = np.argsort(games, kind="stable")  # the plies of a game stay in their order
+        return moves[order], np.concatenate([[0], np.cumsum(counts)])
 
     def state(self, row: int) -> State:
         """A row as a :class:`State`."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from train.config import Config
 
 if TYPE_CHECKING:
-    from train.training import Algorithm
+    from train.protocol import Algorithm
 
 
 def algorithm_of(config: Config) -> "Callable[[Config], Algorithm]":

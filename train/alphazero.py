@@ -30,7 +30,7 @@ def run_training(config: Config) -> Path:
 
 @final
 class AlphaZero:
-    """What AlphaZero plays and learns (see :class:`train.training.Algorithm`)."""
+    """What AlphaZero plays and learns (see :class:`train.protocol.Algorithm`)."""
 
     play = staticmethod(play_unit)
 

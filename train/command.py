@@ -15,7 +15,8 @@ DESCRIPTION = """Train an Oware agent by self-play, from nothing, then play it a
 oware-train configs/alphazero-quick.toml
 oware-train configs/ppo-quick.toml
 oware-train configs/alphazero-quick.toml --budget.minutes 2 --seed 7
-oware-train --resume runs/quick"""
+oware-train --resume runs/quick
+oware-train replay runs/quick 17"""
 
 # What may differ when a run goes on: it decides how much is done, not what.
 HARMLESS = ("budget.", "evaluation.", "workers", "checkpoint_minutes", "device")
@@ -28,6 +29,9 @@ def main() -> None:
 
 def train(arguments: Sequence[str]) -> None:
     """Read the command line, train, and print the final table."""
+    if arguments and arguments[0] == "replay":
+        _replay(arguments[1:])
+        return
     started = time.monotonic()
     options = {"resume": "go on with the run of this folder"}
     arguments = with_one_budget(arguments)
@@ -38,6 +42,31 @@ def train(arguments: Sequence[str]) -> None:
         _train(*_resumed(arguments, command.options["resume"]), started)
     else:
         _train(command.settings, None, started)
+
+
+def _replay(words: Sequence[str]) -> None:
+    """Print a game of a run, move by move, and last as OGN text."""
+    from train.games import game_text, kept_game
+    from train.run import run_path
+
+    if len(words) != 2:
+        raise OwareError(
+            "give a run and the number of a game, such as: oware-train replay quick 17"
+        )
+    path = run_path(words[0])
+    if not words[1].isdecimal():
+        raise OwareError(f"the number of a game is a whole number from 0, not {words[1]!r}")
+    print(game_text(kept_game(path, int(words[1]), run_config(path))))
+
+
+def run_config(path: Path) -> Config:
+    """The configuration of the run in a folder. Raises OwareError when it is none."""
+    from train.run import CONFIG
+
+    if not (path / CONFIG).is_file():
+        raise OwareError(f"{path} is not the folder of a run: it holds no {CONFIG}")
+    config: Config = read_settings(Config, path / CONFIG)
+    return config
 
 
 def with_one_budget(arguments: Sequence[str]) -> list[str]:
@@ -53,9 +82,7 @@ def _resumed(arguments: Sequence[str], folder: str) -> tuple[Config, Path]:
     from train.run import CONFIG, run_path
 
     path = run_path(folder)
-    if not (path / CONFIG).is_file():
-        raise OwareError(f"{path} is not the folder of a run: it holds no {CONFIG}")
-    before = read_settings(Config, path / CONFIG)
+    before = run_config(path)
     rest = [str(path / CONFIG), *arguments]
     after: Config = parse_command(
         Config, rest, description=DESCRIPTION, options={"resume": ""}

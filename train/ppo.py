@@ -58,6 +58,7 @@ class Played(NamedTuple):
 
     experience: Experience
     ends: GameEnds
+    moves: tuple[np.ndarray, np.ndarray]  # Lockstep.moves
     figures: dict[str, float]  # means for the log; times in seconds are not reproducible
 
 
@@ -101,7 +102,7 @@ def play_unit(unit: SelfPlayUnit) -> Played:
         "network_seconds": sum(clock.seconds for clock in clocks),
         "seconds": time.perf_counter() - start,
     }
-    return Played(experience, ends, figures)
+    return Played(experience, ends, games.moves(), figures)
 
 
 def learner_seats(config: Config) -> np.ndarray:
@@ -227,7 +228,7 @@ def _tensors(experience: Experience, device: torch.device) -> dict[str, Tensor]:
 
 @final
 class PPO:
-    """What PPO plays and learns (see :class:`train.training.Algorithm`)."""
+    """What PPO plays and learns (see :class:`train.protocol.Algorithm`)."""
 
     play = staticmethod(play_unit)
 

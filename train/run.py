@@ -6,6 +6,7 @@ metrics.jsonl  one line a unit or evaluation
 events/        the same for TensorBoard
 checkpoints/   step-00001234/: weights, optimiser, counters
 replay/        the positions of the replay window (AlphaZero), in append-only files
+games/         every game that was learned from: oware-train replay RUN NUMBER
 results/       the final tournament
 """
 

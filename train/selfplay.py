@@ -36,6 +36,7 @@ class Played(NamedTuple):
 
     samples: Samples
     ends: GameEnds
+    moves: tuple[np.ndarray, np.ndarray]  # Lockstep.moves, from the starts of start_games
     figures: dict[str, float]  # means for the log; times in seconds are not reproducible
 
 
@@ -135,7 +136,7 @@ def play_unit(unit: SelfPlayUnit) -> Played:
         "seconds": time.perf_counter() - start,
         "network_seconds": clocked.seconds,
     }
-    return Played(samples, ends, figures)
+    return Played(samples, ends, games.moves(), figures)
 
 
 def start_games(config: Config, number: int) -> Lockstep:
@@ -145,7 +146,7 @@ def start_games(config: Config, number: int) -> Lockstep:
     boards = np.tile(initial_board(), (count, 1))
     plies, south = np.zeros(count, np.int32), np.ones(count, np.bool_)
     open_randomly(boards, plies, south, keys, config.selfplay.opening_plies, config.max_plies)
-    return Lockstep(Positions(boards, plies, keys), south, config.rules)
+    return Lockstep(Positions(boards, plies, keys), south, config.rules, keeps_moves=True)
 
 
 def _goes_on(games: Lockstep, endgames: Endgames, diary: _Diary) -> bool:

@@ -94,12 +94,18 @@ class Shards:
 
         Raises OwareError when a file is missing, too short, or not what was written.
         """
-        self.close()
-        self.rows, self.first = state["rows"], state["first"]
-        self._checksums = {int(number): crc for number, crc in state["checksums"].items()}
+        self.look_at(state)
         for path in self.folder.glob(f"*{_SUFFIX}"):
             if int(path.stem) * self.rows_per_file >= self.rows:
                 path.unlink()
+        for number in self._checksums:
+            os.truncate(self._path(number), self._size(number))
+
+    def look_at(self, state: dict[str, Any]) -> None:
+        """Read the rows that :meth:`state` told of, and change nothing; raises as above."""
+        self.close()
+        self.rows, self.first = state["rows"], state["first"]
+        self._checksums = {int(number): crc for number, crc in state["checksums"].items()}
         for number, checksum in self._checksums.items():
             self._check(number, checksum)
 
@@ -111,18 +117,19 @@ class Shards:
             self._file = None
 
     def _check(self, number: int, checksum: int) -> None:
-        """Cut a file off behind the rows it should hold; refuse one that does not hold them."""
-        path = self._path(number)
-        rows = min(self.rows_per_file, self.rows - number * self.rows_per_file)
-        size = rows * self.kind.itemsize
+        """Raise when a file does not begin with the rows it should hold."""
+        path, size = self._path(number), self._size(number)
         found = path.stat().st_size if path.exists() else 0
         if found < size:
-            raise OwareError(
-                f"{path} was cut off: it holds {found // self.kind.itemsize:,} of {rows:,} rows"
-            )
-        os.truncate(path, size)
-        if zlib.crc32(path.read_bytes()) != checksum:
+            held, rows = found // self.kind.itemsize, size // self.kind.itemsize
+            raise OwareError(f"{path} was cut off: it holds {held:,} of {rows:,} rows")
+        if zlib.crc32(path.read_bytes()[:size]) != checksum:
             raise OwareError(f"{path} is damaged: its bytes are not those that were written")
+
+    def _size(self, number: int) -> int:
+        """Bytes that a file should have."""
+        rows = min(self.rows_per_file, self.rows - number * self.rows_per_file)
+        return rows * self.kind.itemsize
 
     def _opened(self, number: int, inside: int) -> BinaryIO:
         """The file of a number, ready to take its row ``inside``."""

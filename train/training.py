@@ -3,7 +3,8 @@
 Workers play units of games; the learner takes the units in order. Unit k is played with the
 weights learned from units up to k - lag, whoever plays it and when (law 4 of the design), so a
 run with a budget in games or steps gives the same weights with any number of workers. What a unit
-is and what is learned from it, an :class:`Algorithm` says: train.alphazero or train.ppo.
+is and what is learned from it, an :class:`~train.protocol.Algorithm` says: train.alphazero or
+train.ppo.
 """
 
 import time
@@ -11,10 +12,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, final
+from typing import Any, final
 
 import torch
-from torch import Tensor
 
 from agents.neural.checkpoint import (
     check_rules,
@@ -36,57 +36,13 @@ from train.evaluate import (
     evaluate_unit,
     grade_unit,
 )
+from train.games import GameStore
 from train.interrupt import Interrupt
-from train.learner import Learner
 from train.progress import Progress
+from train.protocol import Algorithm
 from train.run import RUNS, RunFolder, commit, create_run, open_run
 from train.selfplay import SelfPlayUnit
 from train.stream import UnitStream
-
-
-class Algorithm(Protocol):
-    """How to train: one unit of games, and what is learned from it."""
-
-    config: Config
-    learner: Learner
-    positions: int  # learned from, or put into a window, since the start of the run
-
-    @property
-    def play(self) -> Callable[[SelfPlayUnit], Any]:
-        """What gives the games of a unit, with ``figures["games"]``: pure, and it pickles."""
-        ...
-
-    def open(self, folder: Path) -> None:
-        """Begin a run in its folder, where files may be kept; called once, before all below."""
-        ...
-
-    def close(self) -> None:
-        """Close what :meth:`open` opened."""
-        ...
-
-    def unit_weights(self, number: int) -> bytes:
-        """What unit ``number`` is played with, as things stand now."""
-        ...
-
-    def learn(self, played: Any, progress: float, most_steps: int) -> dict[str, float]:
-        """Learn from the next unit, in at most so many steps; figures for the log."""
-        ...
-
-    def summary(self, figures: dict[str, float]) -> str:
-        """The figures of a unit in a few words, for the progress line."""
-        ...
-
-    def tensors(self) -> dict[str, dict[str, Tensor]]:
-        """All that :meth:`restore` needs beside the learner, by file stem."""
-        ...
-
-    def state(self) -> dict[str, Any]:
-        """The numbers that :meth:`restore` needs."""
-        ...
-
-    def restore(self, folder: Path, state: dict[str, Any]) -> None:
-        """Put back what :meth:`tensors` and :meth:`state` gave for a checkpoint folder."""
-        ...
 
 
 @final
@@ -100,6 +56,7 @@ class Training:
         self.games = 0
         self.evaluations = 0  # rounds of evaluation begun
         self.in_flight: list[tuple[int, bytes]] = []  # units asked for before a resume
+        self.kept = GameStore(run.path)  # all games learned from
         self.stream: UnitStream | None = None
         self._saved_at = time.monotonic()
 
@@ -158,6 +115,7 @@ class Training:
         learner, budget = self.algorithm.learner, self.config.budget
         most_steps = 2**63 if budget.steps is None else budget.steps - learner.steps
         start = time.perf_counter()
+        self.kept.add(played.moves, played.ends)
         figures = self.algorithm.learn(played, self.progress, most_steps) | {
             "learner/seconds": time.perf_counter() - start,
             "total/games": self.games,
@@ -197,6 +155,7 @@ class Training:
             "positions": self.algorithm.positions,
             "minutes": self.minutes,
             "evaluations": self.evaluations,
+            "games_kept": self.kept.state(),
             **self.algorithm.state(),
         }
         tensors = learner.tensors() | self.algorithm.tensors() | {"in_flight": weights}
@@ -222,6 +181,7 @@ def resume(algorithm: Algorithm, run: RunFolder, started: float) -> Training:
     training = Training(algorithm, run, started - 60 * state["minutes"])
     training.units, training.games = state["units"], state["games"]
     training.evaluations = state["evaluations"]
+    training.kept.restore(state["games_kept"])
     weights = read_tensors(folder, "in_flight")
     for number in sorted(weights, key=int):
         training.in_flight.append((int(number), weights[number].numpy().tobytes()))
@@ -243,9 +203,13 @@ def open_training(
     algorithm = kind(config)
     run = create_run(config, parent) if folder is None else open_run(folder)
     algorithm.open(run.path)
+    begin = Training if folder is None else resume
     try:
-        begin = Training if folder is None else resume
-        yield begin(algorithm, run, started)
+        training = begin(algorithm, run, started)
+        try:
+            yield training
+        finally:
+            training.kept.close()
     finally:
         run.close()
         algorithm.close()
