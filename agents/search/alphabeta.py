@@ -9,16 +9,10 @@ from typing import final
 
 import numpy as np
 
-from agents.search.alphabeta_kernels import (
-    MAX_DEPTH,
-    Search,
-    answer,
-    begin,
-    decide_rows,
-    new_search,
-    search_slice,
-)
+from agents.search.alphabeta_kernels import answer, begin, decide_rows, search_slice
+from agents.search.alphabeta_state import COMPLETED, IS_EXACT, MAX_DEPTH, NODES, Search, new_search
 from agents.search.evaluation import EVALUATIONS
+from agents.tablebase.probe import TableArrays
 from oware_env.errors import OwareError
 from oware_env.positions import Decisions, Positions
 from oware_env.rules import Rules, require_abapa
@@ -43,6 +37,7 @@ class AlphaBeta:
         depth: int | None = None,
         time: float | None = None,
         evaluation: str = "full",
+        table: TableArrays | None = None,
     ) -> None:
         """Raises OwareError unless exactly one of ``depth`` (1-60) and ``time`` (> 0) is given."""
         self.rules = require_abapa(rules)
@@ -57,8 +52,9 @@ class AlphaBeta:
             "" if evaluation == "full" else f",evaluation={evaluation}"
         )
         self._search: Search = new_search(
-            EVALUATIONS[evaluation], rules.max_plies, 16 if self.depth <= 10 else 20
+            EVALUATIONS[evaluation], rules.max_plies, 14 if self.depth <= 10 else 18, table
         )
+        self._search.state[IS_EXACT] = time is None
 
     def decide(self, positions: Positions) -> Decisions:
         """The best move found in each of B running positions; see the class for the promises."""
