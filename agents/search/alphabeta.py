@@ -52,7 +52,7 @@ class AlphaBeta:
             "" if evaluation == "full" else f",evaluation={evaluation}"
         )
         self._search: Search = new_search(
-            EVALUATIONS[evaluation], rules.max_plies, 14 if self.depth <= 10 else 18, table
+            EVALUATIONS[evaluation], rules.max_plies, 14, table
         )
         self._search.state[IS_EXACT] = time is None
 

@@ -9,7 +9,13 @@ last value.
 
 import numpy as np
 
-from agents.search.alphabeta_nodes import enter, keep_result, open_node
+from agents.search.alphabeta_nodes import (
+    bounds_of,
+    enter,
+    is_covered,
+    keep_result,
+    open_node,
+)
 from agents.search.alphabeta_state import (
     ALPHA,
     BEST,
@@ -50,6 +56,8 @@ from agents.search.alphabeta_state import (
 from agents.search.alphabeta_table import AT_LEAST, AT_MOST, EXACT, store
 from agents.search.evaluation import SEED
 from agents.search.proofs import DRAWN, OPEN
+from agents.search.unowned import unowned
+from agents.tablebase.probe import TableArrays
 from oware_env.kernel import kernel
 from oware_env.positions import DRAW_TIE, random_bits
 from oware_env.rules import play, status
@@ -87,8 +95,8 @@ def _first_stage(frames, state, level):
 
 
 @kernel
-def _try_move(frames, state, board, history, table, endgames, level):
-    """Play the move under way of the node at ``level`` and enter what comes of it."""
+def _play_move(frames, state, board, level):
+    """Play the move under way of the node at ``level``: (rest, alpha, beta) of what comes of it."""
     state[FIRST_WORD], state[SECOND_WORD] = frames[level, FIRST], frames[level, SECOND]
     play(board, frames[level, ORDER + frames[level, NEXT]] & 7)
     stage = frames[level, STAGE]
@@ -98,9 +106,7 @@ def _try_move(frames, state, board, history, table, endgames, level):
         beta = alpha + 1
     if stage == REDUCED:
         rest -= 1
-    return enter(
-        frames, state, board, history, table, endgames, level + 1, rest, -beta, -alpha
-    )
+    return rest, -beta, -alpha
 
 
 @kernel
@@ -143,7 +149,13 @@ def _search_iteration(frames, state, board, history, table, endgames, node_limit
             if state[NODES] >= node_limit:
                 state[LEVEL] = level
                 return False
-            settled, found = _try_move(frames, state, board, history, table, endgames, level)
+            rest, alpha, beta = _play_move(frames, state, board, level)
+            low, high = -INFINITY, INFINITY
+            if is_covered(state, board):
+                low, high = bounds_of(state, board, level + 1, endgames)
+            settled, found = enter(
+                frames, state, board, history, table, level + 1, rest, alpha, beta, low, high
+            )
             if not settled:
                 level += 1
                 continue
@@ -221,13 +233,31 @@ def _deepen(frames, state):
 
 
 @kernel
+def _unowned_endgames(endgames):
+    """The arrays of a table of endgames without owners; None stays None."""
+    if endgames is None:
+        return None
+    else:  # Numba leaves this branch out where there is no table
+        return TableArrays(
+            unowned(endgames.low),
+            unowned(endgames.high),
+            unowned(endgames.exact),
+            unowned(endgames.open_rows),
+            unowned(endgames.open_exact),
+            unowned(endgames.limits),
+        )
+
+
+@kernel
 def search_slice(search, nodes):
     """Search about ``nodes`` nodes more; whether nothing is left to find.
 
     That is so at the greatest depth, and as soon as the result is certain: iterations deepen one
     ply at a time, so a certain result is about the quickest there is.
     """
-    frames, state, board, history, table, endgames = search
+    frames, state = unowned(search.frames), unowned(search.state)
+    board, history = unowned(search.board), unowned(search.history)
+    table, endgames = unowned(search.table), _unowned_endgames(search.endgames)
     node_limit = state[NODES] + nodes
     while _search_iteration(frames, state, board, history, table, endgames, node_limit):
         state[LEVEL] = 0

@@ -45,6 +45,8 @@ from agents.tablebase.probe import probe
 from oware_env.kernel import kernel
 from oware_env.rules import play, settle, status
 
+MOST_CAPTURED = 15  # seeds of five houses
+
 _TABLE_MOVE = 1 << 40  # hope in the move that the transposition table names,
 _CAPTURE = 1 << 30  # in a capture, for each seed; below it: how often a move was enough
 
@@ -72,6 +74,12 @@ def _goal_bounds(least, greatest, goal, level):
 
 
 @kernel
+def is_covered(state, board):
+    """Whether the board at hand has so few seeds left that the table of endgames may know it."""
+    return board[12] + board[13] >= state[COVERED]
+
+
+@kernel
 def bounds_of(state, board, level, endgames):
     """Bounds (low, high) of a running board's value by the table of endgames; equal: its value.
 
@@ -81,7 +89,7 @@ def bounds_of(state, board, level, endgames):
     if endgames is None:
         return -INFINITY, INFINITY
     else:  # Numba leaves this branch out where there is no table
-        if board[12] + board[13] < state[COVERED] or state[GOAL] == LOST:
+        if state[GOAL] == LOST:  # all moves lose: the table sees no difference between them
             return -INFINITY, INFINITY
         least, greatest = probe(board, state[MAX_PLIES] - state[PLY] - level, endgames)
         ahead = np.int64(board[12]) - np.int64(board[13])
@@ -98,17 +106,12 @@ def bounds_of(state, board, level, endgames):
 
 
 @kernel
-def _leaf_value(state, board, level, endgames):
+def _leaf_value(state, board, level):
     """The value of the board at hand at the horizon."""
     outcome = status(board, state[PLY] + level, state[MAX_PLIES])
     if outcome >= 64:
         return result_value(board, outcome >> 6, level)
-    value = np.int64(evaluate(board, state[EVALUATION]))
-    if endgames is None:
-        return value
-    else:
-        low, high = bounds_of(state, board, level, endgames)
-        return min(max(value, low), high)
+    return np.int64(evaluate(board, state[EVALUATION]))
 
 
 @kernel
@@ -123,7 +126,7 @@ def _capture_size(board, move):
 
 
 @kernel
-def _horizon_value(state, board, moves, level, endgames, beta):
+def _horizon_value(state, board, moves, level, beta):
     """The value of the board at hand one ply above the horizon: its best move, captures first.
 
     It is enough to reach ``beta``.
@@ -140,7 +143,7 @@ def _horizon_value(state, board, moves, level, endgames, beta):
                 state[NODES] += 1
                 state[FIRST_WORD], state[SECOND_WORD] = first, second
                 play(board, move)
-                best = max(best, -_leaf_value(state, board, level + 1, endgames))
+                best = max(best, -_leaf_value(state, board, level + 1))
                 if best >= beta:
                     return best
     return best
@@ -180,27 +183,27 @@ def open_node(frames, level, rest, alpha, beta):
 
 
 @kernel
-def enter(frames, state, board, history, table, endgames, level, rest, alpha, beta):
+def enter(frames, state, board, history, table, level, rest, alpha, beta, low, high):
     """Look at the board at hand as a node at ``level``: (whether it is settled, its value).
 
-    An unsettled node is opened.
+    An unsettled node is opened. ``low`` and ``high`` are what :func:`bounds_of` says of it.
     """
     state[NODES] += 1
-    if rest == 0:
-        return True, _leaf_value(state, board, level, endgames)
     left = state[MAX_PLIES] - state[PLY] - level
     moves = status(board, 0, left)
     if moves >= 64:
         return True, result_value(board, moves >> 6, level)
-    low, high = bounds_of(state, board, level, endgames)
     if low >= beta or low == high:
         return True, np.int64(low)
     if high <= alpha:
         return True, np.int64(high)
-    alpha, beta = max(alpha, low), min(beta, high)
-    if rest == 1:
-        value = _horizon_value(state, board, moves, level, endgames, beta)
+    if rest == 0:
+        value = np.int64(evaluate(board, state[EVALUATION]))
         return True, min(max(value, low), high)
+    alpha, beta = max(alpha, low), min(beta, high)
+    # A node from which a capture leads to where the table is asked needs its leaves looked up.
+    if rest == 1 and board[12] + board[13] + MOST_CAPTURED < state[COVERED]:
+        return True, _horizon_value(state, board, moves, level, beta)
     first, second = state[FIRST_WORD], state[SECOND_WORD]
     key = key_of(first, second, left, state[GOAL])
     decides, value, move = look_up(table, key, level, rest, state[IS_EXACT], alpha, beta)
@@ -222,7 +225,9 @@ def keep_result(state, board, moves, endgames):
     if endgames is None:
         return OPEN, moves
     else:
-        low, high = bounds_of(state, board, 0, endgames)
+        low, high = -INFINITY, INFINITY
+        if is_covered(state, board):
+            low, high = bounds_of(state, board, 0, endgames)
         if low != high:
             return OPEN, moves
         goal = DRAWN + np.sign(low)

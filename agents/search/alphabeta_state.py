@@ -74,5 +74,5 @@ def new_search(
     )
     state[MAX_PLIES] = max_plies
     state[EVALUATION] = evaluation
-    state[COVERED] = SEEDS + 1 if endgames is None else SEEDS - int(endgames.limits[0])
+    state[COVERED] = 2 * SEEDS if endgames is None else SEEDS - int(endgames.limits[0])
     return search
