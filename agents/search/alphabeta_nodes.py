@@ -119,9 +119,10 @@ def _capture_size(board, move):
     """Seeds that a sow of less than a lap captures, slams not thought of; 0 for longer ones."""
     target = TARGETS[move, board[move]]
     size = np.int64(0)
-    while target >= 0 and (board[target + 6] == 1 or board[target + 6] == 2):
-        size += board[target + 6] + 1
-        target -= 1
+    if target < 12:
+        while target >= 6 and (board[target] == 1 or board[target] == 2):
+            size += board[target] + 1
+            target -= 1
     return size
 
 
