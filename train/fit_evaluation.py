@@ -15,7 +15,7 @@ import tyro
 from agents.arena.openings import random_openings
 from agents.search import evaluation_weights
 from agents.search.alphabeta import AlphaBeta
-from agents.search.evaluation import MOST_JUDGED, PHASES, SEED, count_aims, full, phase_of
+from agents.search.evaluation import MOST_JUDGED, PHASES, SEED, full, look_up_houses, phase_of
 from agents.tablebase.probe import Tablebase, open_table
 from oware_env.kernel import kernel
 from oware_env.lockstep import Lockstep
@@ -104,9 +104,10 @@ def _fill_rows(boards, rows):
         column = first + _HOUSES
         rows[row, column] = np.int64(board[12]) - np.int64(board[13])
         rows[row, column + 1] = 1.0
-        aims = count_aims(board)
-        for number in range(4):
-            rows[row, column + 2 + number] = aims[number]
+        _, aims, threats = look_up_houses(board, 0)
+        for number, count in enumerate((aims, threats)):
+            rows[row, column + 2 + 2 * number] = count & 65535
+            rows[row, column + 3 + 2 * number] = count >> 16
 
 
 def features(boards: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ last value.
 import numpy as np
 
 from agents.search.alphabeta_nodes import (
+    CAPTURE,
     bounds_of,
     enter,
     is_covered,
@@ -87,10 +88,25 @@ def _close(frames, state, history, table, level):
 
 
 @kernel
+def _reduction(frames, level):
+    """By how many plies less the move under way is tried first: the later, the more.
+
+    Late move reductions: moves are ordered well enough that a late one is seldom the best. One
+    that turns out better than the best so far is searched again in full.
+    """
+    rest, number = frames[level, REST], frames[level, NEXT]
+    if rest < 3 or frames[level, ORDER + number] >= CAPTURE << 3:
+        return 0
+    return 1 + np.int64(rest >= 6) + np.int64(rest >= 5 and number >= 3)
+
+
+@kernel
 def _first_stage(frames, state, level):
     """How the move under way of the node at ``level`` is tried first."""
     if frames[level, NEXT] == 0 or frames[level, REST] == 1:
         return FULL
+    if not state[IS_EXACT] and _reduction(frames, level) > 0:
+        return REDUCED
     return SCOUT
 
 
@@ -105,7 +121,7 @@ def _play_move(frames, state, board, level):
     if stage != FULL:
         beta = alpha + 1
     if stage == REDUCED:
-        rest -= 1
+        rest -= _reduction(frames, level)
     return rest, -beta, -alpha
 
 

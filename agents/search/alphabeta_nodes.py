@@ -48,7 +48,7 @@ from oware_env.rules import play, settle, status
 MOST_CAPTURED = 15  # seeds of five houses
 
 _TABLE_MOVE = 1 << 40  # hope in the move that the transposition table names,
-_CAPTURE = 1 << 30  # in a capture, for each seed; below it: how often a move was enough
+CAPTURE = 1 << 30  # and in a capture, for each seed; below it: how often a move was enough
 
 
 @kernel
@@ -157,7 +157,7 @@ def order_moves(frames, state, board, history, level, moves, first):
     side = (level & 1) * 6 * HISTORY
     for move in range(6):
         if moves >> move & 1:
-            hope = _capture_size(board, move) * _CAPTURE
+            hope = _capture_size(board, move) * CAPTURE
             hope += history[side + move * HISTORY + board[move]]
             if move == first:
                 hope = _TABLE_MOVE

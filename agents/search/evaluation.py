@@ -37,10 +37,21 @@ def _targets() -> np.ndarray:
 
 
 TARGETS = _targets()
-_OTHER_TARGETS = np.where(TARGETS == _NOWHERE, _NOWHERE, TARGETS - 6)  # of the opponent's houses
 
-# WORTHS by every number of seeds: 64 columns, so that a row is found by a shift.
-_WORTHS = np.ascontiguousarray(WORTHS[:, :, np.minimum(np.arange(64), MOST_JUDGED)], np.int64)
+
+def _looks() -> np.ndarray:
+    """int64[phases, 12, 64]: all that is looked up of a house: worth * 16 + target of its sow.
+
+    The opponent's houses have negative worths and targets 0-5. 64 columns: found by a shift.
+    """
+    worths = WORTHS[:, :, np.minimum(np.arange(64), MOST_JUDGED)].astype(np.int64)
+    looks = np.empty((PHASES, 12, 64), np.int64)
+    looks[:, :6] = worths * 16 + TARGETS
+    looks[:, 6:] = -worths * 16 + np.where(TARGETS == _NOWHERE, _NOWHERE, TARGETS - 6)
+    return looks
+
+
+_LOOKS = _looks()
 
 
 @kernel
@@ -56,25 +67,26 @@ def phase_of(board):
 
 
 @kernel
-def count_aims(board):
-    """Who aims at whose thin houses (1 or 2 seeds): (aims, double aims, threats, double threats).
+def look_up_houses(board, phase):
+    """The worth of all houses, and who aims at whose thin houses (1 or 2 seeds).
 
-    An aim is a house of the mover whose sow ends in a thin house of the opponent, a threat the
-    same the other way round. It is a double one when the house before is thin too.
+    (worth, aims, threats): an aim is a house of the mover whose sow ends in a thin house of the
+    opponent, a threat the same the other way round. Both count the double ones, where the house
+    before is thin too, in the bits from 16 on.
     """
     thin = 0
     for house in range(12):
         thin |= np.int64(1 <= board[house] <= 2) << house
-    pairs = thin & thin << 1 & 0b111110_111110
-    aims = threats = double_aims = double_threats = 0
+    thin |= (thin & thin << 1 & 0b111110_111110) << 16
+    worth = aims = threats = 0
     for house in range(6):
-        target = TARGETS[np.uint64(house), np.uint64(board[house])]
-        aims += thin >> target & 1
-        double_aims += pairs >> target & 1
-        target = _OTHER_TARGETS[np.uint64(house), np.uint64(board[house + 6])]
-        threats += thin >> target & 1
-        double_threats += pairs >> target & 1
-    return aims, double_aims, threats, double_threats
+        look = _LOOKS[np.uint64(phase), np.uint64(house), np.uint64(board[house])]
+        worth += look >> 4
+        aims += thin >> (look & 15) & 0x10001
+        look = _LOOKS[np.uint64(phase), np.uint64(house + 6), np.uint64(board[house + 6])]
+        worth += look >> 4
+        threats += thin >> (look & 15) & 0x10001
+    return worth, aims, threats
 
 
 @kernel
@@ -84,14 +96,11 @@ def full(board):
     Turning the board negates the stores and the houses; aims are for the side to move.
     """
     phase = phase_of(board)
+    worth, aims, threats = look_up_houses(board, phase)
     lead = np.int64(board[MOVER_STORE]) - np.int64(board[OPPONENT_STORE])
-    aims, double_aims, threats, double_threats = count_aims(board)
-    value = PHASE_WEIGHTS[phase, 0] * lead + PHASE_WEIGHTS[phase, 1]
-    value += PHASE_WEIGHTS[phase, 2] * aims + PHASE_WEIGHTS[phase, 3] * double_aims
-    value += PHASE_WEIGHTS[phase, 4] * threats + PHASE_WEIGHTS[phase, 5] * double_threats
-    for house in range(6):
-        value += _WORTHS[phase, house, np.uint64(board[house])]
-        value -= _WORTHS[phase, house, np.uint64(board[house + 6])]
+    value = worth + PHASE_WEIGHTS[phase, 0] * lead + PHASE_WEIGHTS[phase, 1]
+    value += PHASE_WEIGHTS[phase, 2] * (aims & 65535) + PHASE_WEIGHTS[phase, 3] * (aims >> 16)
+    value += PHASE_WEIGHTS[phase, 4] * (threats & 65535) + PHASE_WEIGHTS[phase, 5] * (threats >> 16)
     return value
 
 
