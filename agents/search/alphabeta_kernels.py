@@ -88,14 +88,21 @@ def _close(frames, state, history, table, level):
 
 
 @kernel
-def _reduction(frames, level):
+def _reduction(frames, state, level):
     """By how many plies less the move under way is tried first: the later, the more.
 
     Late move reductions: moves are ordered well enough that a late one is seldom the best. One
-    that turns out better than the best so far is searched again in full.
+    that turns out better than the best so far is searched again in full. There are none in an
+    exact search, and none in the one that reaches the move limit, where nothing is left to guess.
     """
     rest, number = frames[level, REST], frames[level, NEXT]
-    if rest < 3 or frames[level, ORDER + number] >= CAPTURE << 3:
+    if (
+        rest < 3
+        or number == 0
+        or state[IS_EXACT]
+        or frames[level, ORDER + number] >= CAPTURE << 3
+        or state[PLY] + level + rest >= state[MAX_PLIES]
+    ):
         return 0
     return 1 + np.int64(rest >= 6) + np.int64(rest >= 5 and number >= 3)
 
@@ -105,9 +112,7 @@ def _first_stage(frames, state, level):
     """How the move under way of the node at ``level`` is tried first."""
     if frames[level, NEXT] == 0 or frames[level, REST] == 1:
         return FULL
-    if not state[IS_EXACT] and _reduction(frames, level) > 0:
-        return REDUCED
-    return SCOUT
+    return REDUCED if _reduction(frames, state, level) else SCOUT
 
 
 @kernel
@@ -121,7 +126,7 @@ def _play_move(frames, state, board, level):
     if stage != FULL:
         beta = alpha + 1
     if stage == REDUCED:
-        rest -= _reduction(frames, level)
+        rest -= _reduction(frames, state, level)
     return rest, -beta, -alpha
 
 

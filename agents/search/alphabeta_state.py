@@ -74,5 +74,6 @@ def new_search(
     )
     state[MAX_PLIES] = max_plies
     state[EVALUATION] = evaluation
+    state[IS_EXACT] = 1
     state[COVERED] = 2 * SEEDS if endgames is None else SEEDS - int(endgames.limits[0])
     return search

@@ -32,7 +32,8 @@ def _targets() -> np.ndarray:
         for seeds in range(6 - house, 12):
             board = np.zeros(14, np.int8)
             board[house] = seeds
-            targets[house, seeds] = getattr(sow, "py_func", sow)(board, house)
+            last = getattr(sow, "py_func", sow)(board, house)
+            targets[house, seeds] = last if last >= 6 else _NOWHERE
     return targets
 
 
