@@ -4,9 +4,12 @@ Alpha-beta plays itself from random openings, with a table of endgames, so that 
 without a mistake. Every position is labelled with the result of its game, or with the proved one
 where the table knows it. Logistic regression with a ridge (Newton's method) then fits who wins;
 dividing by the weight of the stores turns its weights into hundredths of a seed.
+
+The games are played by the evaluation as it stands, so running it again is a further step.
 """
 
 from pathlib import Path
+from textwrap import fill
 from typing import NamedTuple
 
 import numpy as np
@@ -55,9 +58,7 @@ def play_sample(settings: FitSettings) -> Sample:
     """Self-played games as labelled positions; equal settings give equal samples."""
     table = open_table(settings.table)
     agent = AlphaBeta(Rules(), depth=settings.depth, table=table.arrays)
-    parts = [
-        _play_part(settings, agent, table, plies) for plies in (4, 6, 8, 10, 14, 18)
-    ]
+    parts = [_play_part(settings, agent, table, plies) for plies in (4, 6, 8, 10, 14, 18)]
     offsets = np.cumsum([0, *(part.games[-1] + 1 for part in parts[:-1])])
     games = np.concatenate([part.games + by for part, by in zip(parts, offsets, strict=True)])
     boards = np.concatenate([part.boards for part in parts])
@@ -152,20 +153,29 @@ def _scaled_loss(values: np.ndarray, results: np.ndarray) -> float:
     return min(loss(values * scale, results) for scale in np.geomspace(1e-4, 1e-1, 61))
 
 
-def write_weights(weights: np.ndarray, comment: str, place: Path = _PLACE) -> None:
-    """Write the weights, in hundredths of a seed, as the module that the evaluation reads."""
+def write_weights(weights: np.ndarray, fact: str, place: Path = _PLACE) -> None:
+    """Write the weights, in hundredths of a seed, into the module that the evaluation reads.
+
+    ``fact`` says how they came about.
+    """
     table = weights.reshape(PHASES, _COLUMNS)
-    scale = SEED / table[:, _HOUSES].mean()
-    rounded = np.rint(table * scale).astype(int)
-    text = _PLACE.read_text()
+    rounded = np.rint(table * SEED / table[:, _HOUSES].mean()).astype(int)
     houses = rounded[:, :_HOUSES].reshape(PHASES * 6, MOST_JUDGED + 1)
-    for name, rows in (("PHASE_WEIGHTS", rounded[:, _HOUSES:]), ("WORTHS", houses)):
-        head, begin, rest = text.partition(f'{name} = np.array(\n    """\n')
-        _, end, tail = rest.partition('    """.split()')
-        lines = "".join("    " + " ".join(str(number) for number in row) + "\n" for row in rows)
-        text = head + begin + lines + end + tail
-    head, begin, rest = text.partition("# Fit: ")
-    place.write_text(head + begin + comment + rest[rest.index("\n") :])
+    text = place.read_text()
+    text = _replaced(text, "# Fit: ", "\n", fact)
+    text = _replaced(text, '_PHASE_WEIGHTS = """\n', '"""', _lines(rounded[:, _HOUSES:]))
+    place.write_text(_replaced(text, '_WORTHS = """\n', '"""', _lines(houses)))
+
+
+def _lines(rows: np.ndarray) -> str:
+    """A table as text, its rows wrapped."""
+    return "".join(fill(" ".join(map(str, row)), 99) + "\n" for row in rows)
+
+
+def _replaced(text: str, begin: str, end: str, middle: str) -> str:
+    """The text with what stands between ``begin`` and ``end`` replaced."""
+    head, _, rest = text.partition(begin)
+    return head + begin + middle + end + rest.partition(end)[2]
 
 
 def main() -> None:
@@ -182,8 +192,8 @@ def main() -> None:
     print(f"bits: stores alone {_scaled_loss(100 * lead, held_out.results):.4f}")
     print(f"bits: weights so far {_scaled_loss(before, held_out.results):.4f}")
     print(f"bits: fitted {loss(features(held_out.boards) @ fitted, held_out.results):.4f}")
-    comment = f"{len(sample.boards):,} positions; {settings}"
-    write_weights(fitted, comment)
+    fact = f"{settings.games} games at depth {settings.depth}, seed {settings.seed}"
+    write_weights(fitted, f"{fact}; {len(sample.boards):,} positions")
 
 
 if __name__ == "__main__":

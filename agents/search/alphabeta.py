@@ -1,4 +1,4 @@
-"""Alpha-beta over the rules: iterative deepening with a transposition table and a table of endgames.
+"""Alpha-beta over the rules: iterative deepening, with tables of what was seen and of endgames.
 
 The agent around the kernels of ``alphabeta_kernels``. A fixed depth decides a whole batch in one
 kernel call; a timed search runs in slices of nodes and looks at the clock between them.
@@ -9,7 +9,8 @@ from typing import final
 
 import numpy as np
 
-from agents.search.alphabeta_kernels import answer, begin, decide_rows, search_slice
+from agents.search.alphabeta_kernels import decide_rows, search_slice
+from agents.search.alphabeta_root import answer, begin
 from agents.search.alphabeta_state import COMPLETED, IS_EXACT, MAX_DEPTH, Search, new_search
 from agents.search.evaluation import EVALUATIONS
 from agents.tablebase.probe import TableArrays

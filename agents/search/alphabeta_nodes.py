@@ -249,5 +249,5 @@ def _keeps(state, board, goal, endgames):
     outcome = status(board, state[PLY] + 1, state[MAX_PLIES])
     if outcome >= 64:
         return DRAWN - np.sign(result_value(board, outcome >> 6, 1)) >= goal
-    low, high = bounds_of(state, board, 1, endgames)
+    _, high = bounds_of(state, board, 1, endgames)
     return high < 0 if goal == WON else high <= 0 or goal != DRAWN

@@ -1,7 +1,8 @@
-"""What an alpha-beta search consists of between two slices: its arrays and the names of their parts.
+"""What an alpha-beta search consists of between two slices: arrays, and names of their parts.
 
 Kernels index the arrays directly: a view of a row, or a tuple of arrays handed on, would cost more
 than the work done with it. So the whole search is one row a level, one row of counters, and tables.
+The numbers here are frozen into every @kernel of the search.
 """
 
 from typing import NamedTuple

@@ -11,6 +11,7 @@ from oware_env.kernel import kernel
 from oware_env.rules import MOVER_STORE, OPPONENT_STORE, SEEDS, sow
 
 SEED = 100  # the value of one harvested seed
+MOST = 15_000  # no judgement is beyond it: what is worth more is a result
 
 MATERIAL, FULL = 0, 1
 EVALUATIONS = {"material": MATERIAL, "full": FULL}
@@ -45,7 +46,7 @@ def _looks() -> np.ndarray:
 
     The opponent's houses have negative worths and targets 0-5. 64 columns: found by a shift.
     """
-    worths = WORTHS[:, :, np.minimum(np.arange(64), MOST_JUDGED)].astype(np.int64)
+    worths = WORTHS[:, :, np.minimum(np.arange(64), MOST_JUDGED)]
     looks = np.empty((PHASES, 12, 64), np.int64)
     looks[:, :6] = worths * 16 + TARGETS
     looks[:, 6:] = -worths * 16 + np.where(TARGETS == _NOWHERE, _NOWHERE, TARGETS - 6)
@@ -102,7 +103,7 @@ def full(board):
     value = worth + PHASE_WEIGHTS[phase, 0] * lead + PHASE_WEIGHTS[phase, 1]
     value += PHASE_WEIGHTS[phase, 2] * (aims & 65535) + PHASE_WEIGHTS[phase, 3] * (aims >> 16)
     value += PHASE_WEIGHTS[phase, 4] * (threats & 65535) + PHASE_WEIGHTS[phase, 5] * (threats >> 16)
-    return value
+    return min(max(value, -MOST), MOST)
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Arrays that are handed from kernel to kernel without counting references.
+"""Arrays that are handed from one @kernel to the next without counting references.
 
 Numba counts a reference to an array in every function that takes it, with an instruction that
 locks the memory bus: in a search whose functions take 20 ns that is a third of the time. An array

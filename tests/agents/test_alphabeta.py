@@ -8,7 +8,8 @@ import pytest
 
 from agents.search import alphabeta
 from agents.search.alphabeta import AlphaBeta
-from agents.search.alphabeta_kernels import answer, begin, decide_rows, search_slice
+from agents.search.alphabeta_kernels import decide_rows, search_slice
+from agents.search.alphabeta_root import answer, begin
 from agents.search.alphabeta_state import IS_EXACT, NODES, new_search
 from agents.search.evaluation import EVALUATIONS, evaluate
 from agents.tablebase.probe import Tablebase

@@ -5,7 +5,8 @@ import pytest
 
 from agents.arena.oracle import OPEN, truth, uniform_positions
 from agents.search.alphabeta import AlphaBeta
-from agents.search.alphabeta_kernels import answer, begin, search_slice
+from agents.search.alphabeta_kernels import search_slice
+from agents.search.alphabeta_root import answer, begin
 from agents.search.alphabeta_state import GOAL, INFINITY, PROVED_WIN, SOONER, VALUE, new_search
 from agents.search.evaluation import EVALUATIONS, SEED, evaluate
 from agents.tablebase.build import build_table
