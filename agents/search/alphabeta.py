@@ -19,7 +19,6 @@ from oware_env.positions import Decisions, Positions
 from oware_env.rules import Rules, require_abapa
 
 _SLICE_NODES = 1 << 13  # about a millisecond between two looks at the clock
-_TABLE_BITS = 14  # half a megabyte: a larger table finds more and costs more, in waiting for memory
 
 
 @final
@@ -58,9 +57,8 @@ class AlphaBeta:
         judge = "" if evaluation == "full" else f",evaluation={evaluation}"
         endgames = "" if table is None else f",table={table.limits[0]}"
         self.name = f"alphabeta:{limit}{judge}{endgames}"
-        self._search: Search = new_search(
-            EVALUATIONS[evaluation], rules.max_plies, _TABLE_BITS, table
-        )
+        bits = _table_bits(self.depth, time)
+        self._search: Search = new_search(EVALUATIONS[evaluation], rules.max_plies, bits, table)
         self._search.state[IS_EXACT] = time is None
         self._stopped = self._depths = 0
 
@@ -117,3 +115,13 @@ def _checked_depth(depth: int | None, time: float | None) -> int:
             f"alphabeta's depth must be a whole number from 1 to {MAX_DEPTH}, not {depth!r}"
         )
     return depth
+
+
+def _table_bits(depth: int, time: float | None) -> int:
+    """Size of the transposition table: 2 ** bits buckets of 32 bytes.
+
+    Half a megabyte stays in the processor's own cache and is fastest up to some million nodes; a
+    larger table finds more and waits for memory.
+    """
+    is_short = depth <= 14 if time is None else time < 1
+    return 14 if is_short else 18
