@@ -109,6 +109,20 @@ def test_equals_plain_minimax(depth: int, kind: str) -> None:
         assert decisions.value[row] == pytest.approx(squashed(best), abs=1e-6), (board, ply)
 
 
+# The moves of alphabeta:depth=8,evaluation=material, against which figures are measured.
+YARDSTICK = (
+    "343355400134013025201002314243310305032020501540444452530333055040131425000"
+    "330421135001001511355533250553540442242224011254441205211352504150302443344"
+)
+
+
+def test_the_yardstick_plays_as_it_always_did() -> None:
+    """alphabeta:depth=8,evaluation=material, move for move, ties included (first release)."""
+    agent = AlphaBeta(RULES, depth=8, evaluation="material")
+    moves = agent.decide(arbitrary_positions(150, seed=100)).moves
+    assert "".join(map(str, moves)) == YARDSTICK
+
+
 def test_policy_is_one_hot() -> None:
     positions = arbitrary_positions(30, seed=1)
     decisions = AlphaBeta(RULES, depth=3).decide(positions)
