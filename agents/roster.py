@@ -72,7 +72,7 @@ def _scripted(build: Build) -> Agent:
 def _alphabeta(build: Build) -> Agent:
     from agents.search.alphabeta import AlphaBeta
 
-    return AlphaBeta(build.rules, **build.values)
+    return AlphaBeta(build.rules, **(build.values | {"table": _table(build)}))
 
 
 def _mcts(build: Build) -> Agent:
@@ -127,6 +127,7 @@ ROSTER: dict[str, Entry] = {
             "depth": Parameter(int, None, "plies it looks ahead; 6 when no time is given", 1, 60),
             "time": Parameter(float, None, "seconds a move, instead of a depth", 0.001, 86_400),
             "evaluation": Parameter(str, "full", "full or material", choices=("full", "material")),
+            "table": TABLE,
         },
     ),
     "mcts": Entry(
@@ -182,7 +183,7 @@ def parse_spec(spec: str) -> Spec:
         values[key] = _read_value(spec, key, text, entry.parameters[key])
     if {"depth", "time"} <= given:
         raise OwareError(f"agent {spec!r}: give either depth or time, not both")
-    if "table" in given and values["sims"] is None:
+    if "table" in given and "sims" in values and values["sims"] is None:
         raise OwareError(f"agent {spec!r}: a table is for a search: give sims as well")
     if name == "alphabeta" and values["time"] is None and values["depth"] is None:
         values["depth"] = 6

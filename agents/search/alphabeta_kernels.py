@@ -1,292 +1,216 @@
-"""The kernels of alpha-beta: a negamax on an explicit stack that can stop and go on.
+"""The kernels of alpha-beta: principal variation search on a stack, which can stop and go on.
 
-All state of a search lies in the arrays of a :class:`Search`, so a search may be cut into slices
-of nodes; a fixed depth runs the same code in one slice. Values are hundredths of a seed as in
-``evaluation``; a finished game counts its result first, then how soon it came, then its seeds.
+All state of a search lies in the arrays of a ``Search``, so a search may be cut into slices of
+nodes; a fixed depth runs the same code in one slice. The first move of a node is searched with the
+whole window, the others are only asked whether they are better (Marsland and Campbell 1982,
+"Parallel search of strongly ordered game trees"); iterations start from a narrow window around the
+last value.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 
-from agents.search.evaluation import SEED, evaluate
+from agents.search.alphabeta_nodes import CAPTURE, bounds_of, enter, is_covered, open_node
+from agents.search.alphabeta_root import answer, begin, deepen
+from agents.search.alphabeta_state import (
+    ALPHA,
+    BEST,
+    BEST_MOVE,
+    BETA,
+    CERTAIN,
+    COMPLETED,
+    COUNT,
+    DEPTH,
+    FIRST,
+    FIRST_WORD,
+    FLOOR,
+    FULL,
+    GENERATION,
+    HIGH,
+    HISTORY,
+    INFINITY,
+    IS_EXACT,
+    KEY,
+    LEVEL,
+    LOW,
+    MAX_PLIES,
+    MAX_REST,
+    MOVE,
+    NEXT,
+    NODES,
+    ORDER,
+    PLY,
+    REDUCED,
+    REST,
+    SCOUT,
+    SECOND,
+    SECOND_WORD,
+    STAGE,
+    VALUE,
+)
+from agents.search.alphabeta_table import AT_LEAST, AT_MOST, EXACT, store
+from agents.search.unowned import unowned
+from agents.tablebase.probe import TableArrays
 from oware_env.kernel import kernel
-from oware_env.positions import DRAW_TIE, mix, random_bits
-from oware_env.rules import BOARD, pack, play, settle, status
-
-MAX_DEPTH = 60
-
-_WIN = 30_000  # a win at the root; less _SOONER for each ply until it
-_SOONER = 64  # above the largest margin of seeds, so that a quicker win is always preferred
-_PROVEN = _WIN - _SOONER * (MAX_DEPTH + 2)  # values beyond it are results, not judgements
-_INFINITY = 32_000
-_SQUASH = 8.0 * SEED  # a lead of so much is a value of tanh(1)
+from oware_env.rules import play
 
 _UNLIMITED = 1 << 62
 
-_EXACT, _AT_LEAST, _AT_MOST = 0, 1, 2
 
-# Entries of Search.state; _MOVE and _VALUE are the answer so far.
-_DEPTH, _MAX_DEPTH, _PLY, _MAX_PLIES, _EVALUATION, _LEVEL, _NODES, _MOVE, _VALUE = range(9)
-# Columns of Search.frames; _FLOOR is alpha on entry, the last two are the packed board.
-_COUNT, _NEXT, _ALPHA, _BETA, _FLOOR, _BEST, _BEST_MOVE, _MOVER, _OPPONENT = range(9)
-
-
-class Search(NamedTuple):
-    """A search between two slices: its stack by level (0 = root), its table, its counters."""
-
-    boards: np.ndarray  # int8[levels, 6, 14]: after each move of the open node a level above
-    order: np.ndarray  # int64[levels, 6], the moves of each open node, best hopes first
-    frames: np.ndarray  # int64[levels, 9], see _COUNT .. _OPPONENT
-    table: np.ndarray  # int64[size, 3]: the packed board and what is known of it
-    state: np.ndarray  # int64[9], see _DEPTH .. _VALUE
-
-
-def new_search(evaluation: int, max_plies: int, table_bits: int) -> Search:
-    """Fresh arrays for one evaluation and move limit; the table has ``2**table_bits`` entries."""
-    levels = MAX_DEPTH + 1
-    search = Search(
-        np.zeros((levels, 6, 14), np.int8),
-        np.zeros((levels, 6), np.int64),
-        np.zeros((levels, 9), np.int64),
-        np.zeros((1 << table_bits, 3), np.int64),
-        np.zeros(9, np.int64),
-    )
-    search.state[_MAX_PLIES] = max_plies
-    search.state[_EVALUATION] = evaluation
-    return search
+@kernel
+def _close(frames, state, history, table, level):
+    """Finish the node at ``level``: its value, remembered."""
+    best = min(max(frames[level, BEST], frames[level, LOW]), frames[level, HIGH])
+    if level > 0:
+        bound, rest = EXACT, frames[level, REST]
+        if best >= frames[level, BETA]:
+            bound = AT_LEAST
+            move = frames[level, BEST_MOVE]
+            seeds = frames[level, FIRST] >> 8 * move & 63
+            history[(level & 1) * 6 * HISTORY + move * HISTORY + seeds] += rest * rest
+        elif best <= frames[level, FLOOR]:
+            bound = AT_MOST
+        key, move = frames[level, KEY], frames[level, BEST_MOVE]
+        store(table, key, level, rest, state[GENERATION], best, bound, move)
+    return best
 
 
 @kernel
-def result_value(board, reason, level):
-    """The value of a finished game for its side to move, ``level`` plies below the root."""
-    mover, opponent = settle(board, reason)
-    if mover > opponent:
-        return _WIN - _SOONER * level + mover - opponent
-    if mover < opponent:
-        return -_WIN + _SOONER * level + mover - opponent
-    return 0
+def _reduction(frames, state, level):
+    """By how many plies less the move under way is tried first: the later, the more.
 
-
-@kernel
-def _shift(value, plies):
-    """A value as seen ``plies`` plies further down: a result is so much nearer from there."""
-    if value > _PROVEN:
-        return value + _SOONER * plies
-    if value < -_PROVEN:
-        return value - _SOONER * plies
-    return value
-
-
-@kernel
-def _slot(table, mover, opponent):
-    """The row of the table that belongs to a packed board."""
-    bits = mix(np.uint64(mover) ^ mix(np.uint64(opponent)))
-    return np.int64(bits & np.uint64(len(table) - 1))
-
-
-@kernel
-def _store(search, level):
-    """Write what the node at ``level`` has proved into the table, over whatever was there."""
-    state, frame = search.state, search.frames[level]
-    bound = _EXACT
-    if frame[_BEST] >= frame[_BETA]:
-        bound = _AT_LEAST
-    elif frame[_BEST] <= frame[_FLOOR]:
-        bound = _AT_MOST
-    near_limit = state[_PLY] + state[_DEPTH] >= state[_MAX_PLIES]
-    entry = search.table[_slot(search.table, frame[_MOVER], frame[_OPPONENT])]
-    entry[0] = frame[_MOVER]
-    entry[1] = frame[_OPPONENT]
-    entry[2] = (
-        _shift(frame[_BEST], level) << 16
-        | (state[_DEPTH] - level) << 8
-        | np.int64(near_limit) << 5
-        | bound << 3
-        | frame[_BEST_MOVE]
-    )
-
-
-@kernel
-def _probe(search, level):
-    """What the table says of the node at ``level``: (whether it decides it, value, best move).
-
-    Only an entry of exactly this depth decides, and one of this distance to the move limit when
-    the limit is within reach; so the value is the one a search without a table finds. From any
-    other entry only the move (-1 if none) is of use.
+    Late move reductions: moves are ordered well enough that a late one is seldom the best. One
+    that turns out better than the best so far is searched again in full. There are none in an
+    exact search, and none in the one that reaches the move limit, where nothing is left to guess.
     """
-    state, frame = search.state, search.frames[level]
-    entry = search.table[_slot(search.table, frame[_MOVER], frame[_OPPONENT])]
-    if entry[0] != frame[_MOVER] or entry[1] != frame[_OPPONENT]:
-        return False, 0, -1
-    known = entry[2]
-    move = known & 7
-    near_limit = state[_PLY] + state[_DEPTH] >= state[_MAX_PLIES]
-    if known >> 8 & 255 != state[_DEPTH] - level or (known >> 5 & 1) != near_limit:
-        return False, 0, move
-    value = _shift(known >> 16, -level)
-    bound = known >> 3 & 3
-    decides = (
-        bound == _EXACT
-        or (bound == _AT_LEAST and value >= frame[_BETA])
-        or (bound == _AT_MOST and value <= frame[_ALPHA])
-    )
-    return decides, value, move
+    rest, number = frames[level, REST], frames[level, NEXT]
+    if (
+        rest < 3
+        or number == 0
+        or state[IS_EXACT]
+        or frames[level, ORDER + number] >= CAPTURE << 3
+        or state[PLY] + level + rest >= state[MAX_PLIES]
+    ):
+        return 0
+    return 1 + np.int64(rest >= 6) + np.int64(rest >= 5 and number >= 3)
 
 
 @kernel
-def _expand(search, level, board, moves, first):
-    """Play every legal move of a node and order them: ``first``, then the largest captures."""
-    frame, order = search.frames[level], search.order[level]
-    hopes = np.empty(6, np.int64)
-    count = 0
-    for move in range(6):
-        if moves >> move & 1:
-            after = search.boards[level + 1, move]
-            for entry in range(BOARD):  # twice as fast as copying the slice
-                after[entry] = board[entry]
-            hope = play(after, move)
-            if move == first:
-                hope = 48
-            place = count
-            while place > 0 and hopes[place - 1] < hope:
-                hopes[place] = hopes[place - 1]
-                order[place] = order[place - 1]
-                place -= 1
-            hopes[place] = hope
-            order[place] = move
-            count += 1
-    frame[_COUNT] = count
+def _first_stage(frames, state, level):
+    """How the move under way of the node at ``level`` is tried first."""
+    if frames[level, NEXT] == 0 or frames[level, REST] == 1:
+        return FULL
+    return REDUCED if _reduction(frames, state, level) else SCOUT
 
 
 @kernel
-def _open(search, level, alpha, beta):
-    """Start on the moves of the node at ``level`` within a window."""
-    frame = search.frames[level]
-    frame[_NEXT] = 0
-    frame[_ALPHA] = alpha
-    frame[_BETA] = beta
-    frame[_FLOOR] = alpha
-    frame[_BEST] = -_INFINITY
-    frame[_BEST_MOVE] = 0
+def _play_move(frames, state, board, level):
+    """Play the move under way of the node at ``level``: (rest, alpha, beta) of what comes of it."""
+    state[FIRST_WORD], state[SECOND_WORD] = frames[level, FIRST], frames[level, SECOND]
+    play(board, frames[level, ORDER + frames[level, NEXT]] & 7)
+    stage = frames[level, STAGE]
+    rest = frames[level, REST] - 1
+    alpha, beta = frames[level, ALPHA], frames[level, BETA]
+    if stage != FULL:
+        beta = alpha + 1
+    if stage == REDUCED:
+        rest -= _reduction(frames, state, level)
+    return rest, -beta, -alpha
 
 
 @kernel
-def _enter(search, level, move):
-    """Look at the node that ``move`` leads to at ``level``: (whether it is settled, its value).
-
-    An unsettled node is opened: its moves are played and ordered.
-    """
-    state, frame = search.state, search.frames[level]
-    board = search.boards[level, move]
-    state[_NODES] += 1
-    outcome = status(board, state[_PLY] + level, state[_MAX_PLIES])
-    if outcome >> 6:
-        return True, result_value(board, outcome >> 6, level)
-    if level == state[_DEPTH]:
-        return True, np.int64(evaluate(board, state[_EVALUATION]))
-    above = search.frames[level - 1]
-    _open(search, level, -above[_BETA], -above[_ALPHA])
-    frame[_MOVER], frame[_OPPONENT] = pack(board)
-    first = -1
-    if level + 1 < state[_DEPTH]:  # above leaves a search is as cheap as a look into the table
-        decides, value, first = _probe(search, level)
-        if decides:
-            return True, value
-    _expand(search, level, board, outcome, first)
-    return False, 0
+def _take(frames, state, level, value):
+    """Let the node at ``level`` know what its move under way is worth, or have it tried again."""
+    alpha, stage = frames[level, ALPHA], frames[level, STAGE]
+    if stage == REDUCED and value > alpha:
+        frames[level, STAGE] = SCOUT
+        return
+    if stage != FULL and alpha < value < frames[level, BETA]:
+        frames[level, STAGE] = FULL
+        return
+    if value > frames[level, BEST]:
+        move = frames[level, ORDER + frames[level, NEXT]] & 7
+        frames[level, BEST] = value
+        frames[level, BEST_MOVE] = move
+        if value > alpha:
+            frames[level, ALPHA] = value
+            if level == 0:
+                state[MOVE], state[VALUE] = move, value
+    frames[level, NEXT] += 1
+    frames[level, STAGE] = _first_stage(frames, state, level)
 
 
 @kernel
-def _fold(search, level, move, value):
-    """Let the node at ``level`` know that ``move`` is worth ``value`` to it."""
-    frame = search.frames[level]
-    if value > frame[_BEST]:
-        frame[_BEST] = value
-        frame[_BEST_MOVE] = move
-        frame[_ALPHA] = max(frame[_ALPHA], value)
-        if level == 0:
-            search.state[_MOVE] = move
-            search.state[_VALUE] = value
-
-
-@kernel
-def _search_iteration(search, node_limit):
+def _search_iteration(frames, state, board, history, table, endgames, node_limit):
     """Go on with the iteration under way; whether it was finished within the nodes."""
-    state, frames, order = search.state, search.frames, search.order
-    level = state[_LEVEL]
+    level = state[LEVEL]
     while True:
-        frame = frames[level]
-        if frame[_NEXT] == frame[_COUNT] or frame[_BEST] >= frame[_BETA]:
+        is_done = (
+            frames[level, NEXT] == frames[level, COUNT]
+            or frames[level, BEST] >= frames[level, BETA]
+        )
+        if is_done:
+            value = -_close(frames, state, history, table, level)
             if level == 0:
                 return True
-            if level + 1 < state[_DEPTH]:
-                _store(search, level)
             level -= 1
-            _fold(search, level, order[level, frames[level, _NEXT] - 1], -frame[_BEST])
-            continue
-        if state[_NODES] >= node_limit:
-            state[_LEVEL] = level
-            return False
-        move = order[level, frame[_NEXT]]
-        frame[_NEXT] += 1
-        settled, value = _enter(search, level + 1, move)
-        if settled:
-            _fold(search, level, move, -value)
         else:
-            level += 1
+            if state[NODES] >= node_limit:
+                state[LEVEL] = level
+                return False
+            rest, alpha, beta = _play_move(frames, state, board, level)
+            low, high = -INFINITY, INFINITY
+            if is_covered(state, board):
+                low, high = bounds_of(state, board, level + 1, endgames)
+            settled, found = enter(
+                frames, state, board, history, table, level + 1, rest, alpha, beta, low, high
+            )
+            if not settled:
+                level += 1
+                continue
+            value = -found
+        _take(frames, state, level, value)
 
 
 @kernel
-def begin(search, board, ply, key, max_depth):
-    """Set the root of a new search; its moves are shuffled by the game's key to break ties."""
-    state = search.state
-    state[_PLY] = ply
-    state[_MAX_DEPTH] = min(max_depth, state[_MAX_PLIES] - ply)
-    state[_DEPTH] = 1
-    state[_LEVEL] = state[_NODES] = 0
-    order = search.order[0]
-    _expand(search, 0, board, status(board, ply, state[_MAX_PLIES]), -1)
-    for place in range(search.frames[0, _COUNT] - 1, 0, -1):
-        bits = random_bits(key, ply, DRAW_TIE, place) >> np.uint64(32)
-        other = np.int64(bits * np.uint64(place + 1) >> np.uint64(32))
-        order[place], order[other] = order[other], order[place]
-    state[_MOVE] = order[0]
-    _open(search, 0, -_INFINITY, _INFINITY)
+def _unowned_endgames(endgames):
+    """The arrays of a table of endgames without owners; None stays None."""
+    if endgames is None:
+        return None
+    else:  # Numba leaves this branch out where there is no table
+        return TableArrays(
+            unowned(endgames.low),
+            unowned(endgames.high),
+            unowned(endgames.exact),
+            unowned(endgames.open_rows),
+            unowned(endgames.open_exact),
+            unowned(endgames.limits),
+        )
 
 
 @kernel
 def search_slice(search, nodes):
     """Search about ``nodes`` nodes more; whether nothing is left to find.
 
-    That is so at the greatest depth, and as soon as the result is proved: iterations deepen one
-    ply at a time, so a proved result is the quickest there is.
+    That is so at the greatest depth, and as soon as the result is certain: iterations deepen one
+    ply at a time, so a certain result is about the quickest there is.
     """
-    state, order = search.state, search.order[0]
-    node_limit = state[_NODES] + nodes
-    while _search_iteration(search, node_limit):
-        if state[_DEPTH] >= state[_MAX_DEPTH] or abs(state[_VALUE]) > _PROVEN:
-            return True
-        place = 0
-        while order[place] != state[_MOVE]:
-            place += 1
-        while place > 0:
-            order[place] = order[place - 1]
-            place -= 1
-        order[0] = state[_MOVE]
-        state[_DEPTH] += 1
-        state[_LEVEL] = 0
-        _open(search, 0, -_INFINITY, _INFINITY)
+    frames, state = unowned(search.frames), unowned(search.state)
+    board, history = unowned(search.board), unowned(search.history)
+    table, endgames = unowned(search.table), _unowned_endgames(search.endgames)
+    node_limit = state[NODES] + nodes
+    while _search_iteration(frames, state, board, history, table, endgames, node_limit):
+        state[LEVEL] = 0
+        value, alpha, beta = frames[0, BEST], frames[0, FLOOR], frames[0, BETA]
+        if value <= alpha:
+            open_node(frames, 0, state[DEPTH], -INFINITY, beta)
+        elif value >= beta:
+            open_node(frames, 0, state[DEPTH], alpha, INFINITY)
+        else:
+            state[COMPLETED] = state[DEPTH]
+            if state[DEPTH] >= state[MAX_REST] or abs(value) > CERTAIN:
+                return True
+            deepen(frames, state)
     return False
-
-
-@kernel
-def answer(search):
-    """The move of the search so far, and its value squashed into [-1, 1]; +-1 when proved."""
-    value = search.state[_VALUE]
-    if abs(value) > _PROVEN:
-        return search.state[_MOVE], float(np.sign(value))
-    return search.state[_MOVE], np.tanh(value / _SQUASH)
 
 
 @kernel

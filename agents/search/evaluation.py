@@ -1,4 +1,4 @@
-"""Hand-written judgements of one board, as compiled kernels, in hundredths of a seed.
+"""Judgements of one board, as compiled kernels, in hundredths of a seed.
 
 Both see the board with the eyes of the side to move and are small sums, so that a search can
 afford them at every leaf. Sits below the searches; knows no agent.
@@ -6,46 +6,54 @@ afford them at every leaf. Sits below the searches; knows no agent.
 
 import numpy as np
 
+from agents.search.evaluation_weights import PHASE_WEIGHTS, STORES_OF_PHASE, WORTHS
 from oware_env.kernel import kernel
 from oware_env.rules import MOVER_STORE, OPPONENT_STORE, SEEDS, sow
 
 SEED = 100  # the value of one harvested seed
+MOST = 15_000  # no judgement is beyond it: what is worth more is a result
 
 MATERIAL, FULL = 0, 1
 EVALUATIONS = {"material": MATERIAL, "full": FULL}
 
-# What a house is worth to its owner by its seeds. The weights of this file were fitted to the
-# results of 4,000 self-played games, then rounded: a store of one seed more is SEED, and a house of
-# 3 to 5 seeds, immune to single seeds and free to wait, is the measure: 0.
-HOUSE_WORTH = np.zeros(SEEDS + 1, np.int64)
-HOUSE_WORTH[0] = -160  # one move fewer
-HOUSE_WORTH[1:3] = -25, -5  # thin: a target
-HOUSE_WORTH[6:10] = -60  # too big to keep out of the other side, too small to lap
-HOUSE_WORTH[12:20] = 90, 200, 200, 250, 250, 100, 100, 100  # a kroo
-HOUSE_WORTH[20:] = -250  # stuck: it laps too far to capture
+PHASES = len(STORES_OF_PHASE)
+MOST_JUDGED = WORTHS.shape[2] - 1  # houses with more seeds are worth what one with so many is
 
-REACH = -50  # a house that spills over to the other side
-AIM = 175  # a house of the side to move that hits a thin house
-THREAT = 90  # the same for the other side, who moves later
-ENDGAME = 32  # harvested seeds from which on ...
-HOME_SEED = -20  # ... a seed on the own side is rather a target than a harvest
+_PHASE_OF = np.searchsorted(STORES_OF_PHASE, np.arange(SEEDS + 1), side="right") - 1
+_NOWHERE = 12  # the target of a sow that ends on its own side, or laps
 
 
 def _targets() -> np.ndarray:
-    """int64[6, 49]: the other side's house 0-5 that a house with so many seeds ends in, else -1.
+    """int64[6, 64]: the opponent's house 6-11 that a house with so many seeds ends in, or 12.
 
     Sows of a lap or more end in no target: they change every house on the way.
     """
-    targets = np.full((6, SEEDS + 1), -1, np.int64)
+    targets = np.full((6, 64), _NOWHERE, np.int64)
     for house in range(6):
         for seeds in range(6 - house, 12):
             board = np.zeros(14, np.int8)
             board[house] = seeds
-            targets[house, seeds] = getattr(sow, "py_func", sow)(board, house) - 6
-    return np.maximum(targets, -1)
+            last = getattr(sow, "py_func", sow)(board, house)
+            targets[house, seeds] = last if last >= 6 else _NOWHERE
+    return targets
 
 
 TARGETS = _targets()
+
+
+def _looks() -> np.ndarray:
+    """int64[phases, 12, 64]: all that is looked up of a house: worth * 16 + target of its sow.
+
+    The opponent's houses have negative worths and targets 0-5. 64 columns: found by a shift.
+    """
+    worths = WORTHS[:, :, np.minimum(np.arange(64), MOST_JUDGED)]
+    looks = np.empty((PHASES, 12, 64), np.int64)
+    looks[:, :6] = worths * 16 + TARGETS
+    looks[:, 6:] = -worths * 16 + np.where(TARGETS == _NOWHERE, _NOWHERE, TARGETS - 6)
+    return looks
+
+
+_LOOKS = _looks()
 
 
 @kernel
@@ -55,31 +63,47 @@ def material(board):
 
 
 @kernel
-def _is_thin(seeds):
-    """Whether a house of so many seeds is captured by one seed more."""
-    return seeds == 1 or seeds == 2
+def phase_of(board):
+    """The phase of a board, by the seeds harvested so far."""
+    return _PHASE_OF[np.int64(board[MOVER_STORE]) + np.int64(board[OPPONENT_STORE])]
+
+
+@kernel
+def look_up_houses(board, phase):
+    """The worth of all houses, and who aims at whose thin houses (1 or 2 seeds).
+
+    (worth, aims, threats): an aim is a house of the mover whose sow ends in a thin house of the
+    opponent, a threat the same the other way round. Both count the double ones, where the house
+    before is thin too, in the bits from 16 on.
+    """
+    thin = 0
+    for house in range(12):
+        thin |= np.int64(1 <= board[house] <= 2) << house
+    thin |= (thin & thin << 1 & 0b111110_111110) << 16
+    worth = aims = threats = 0
+    for house in range(6):
+        look = _LOOKS[np.uint64(phase), np.uint64(house), np.uint64(board[house])]
+        worth += look >> 4
+        aims += thin >> (look & 15) & 0x10001
+        look = _LOOKS[np.uint64(phase), np.uint64(house + 6), np.uint64(board[house + 6])]
+        worth += look >> 4
+        threats += thin >> (look & 15) & 0x10001
+    return worth, aims, threats
 
 
 @kernel
 def full(board):
-    """The stores, the worth of every house, and who aims at whose thin houses.
+    """The stores, the worth of every house, and who aims at whose thin houses, by phase.
 
-    Turning the board negates all terms but the aims, which favour the side to move.
+    Turning the board negates the stores and the houses; aims are for the side to move.
     """
-    value = material(board)
-    is_endgame = board[MOVER_STORE] + board[OPPONENT_STORE] >= ENDGAME
-    home_seed = HOME_SEED if is_endgame else 0
-    for house in range(6):
-        own, other = np.int64(board[house]), np.int64(board[house + 6])
-        value += HOUSE_WORTH[own] - HOUSE_WORTH[other] + home_seed * (own - other)
-        value += REACH * (np.int64(own >= 6 - house) - np.int64(other >= 6 - house))
-        target = TARGETS[house, own]
-        if target >= 0 and _is_thin(board[target + 6]):
-            value += AIM
-        target = TARGETS[house, other]
-        if target >= 0 and _is_thin(board[target]):
-            value -= THREAT
-    return value
+    phase = phase_of(board)
+    worth, aims, threats = look_up_houses(board, phase)
+    lead = np.int64(board[MOVER_STORE]) - np.int64(board[OPPONENT_STORE])
+    value = worth + PHASE_WEIGHTS[phase, 0] * lead + PHASE_WEIGHTS[phase, 1]
+    value += PHASE_WEIGHTS[phase, 2] * (aims & 65535) + PHASE_WEIGHTS[phase, 3] * (aims >> 16)
+    value += PHASE_WEIGHTS[phase, 4] * (threats & 65535) + PHASE_WEIGHTS[phase, 5] * (threats >> 16)
+    return min(max(value, -MOST), MOST)
 
 
 @kernel

@@ -6,14 +6,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from agents.search import alphabeta, evaluation
+from agents.search import alphabeta
 from agents.search.alphabeta import AlphaBeta
-from agents.search.alphabeta_kernels import answer, begin, decide_rows, new_search, search_slice
-from agents.search.evaluation import AIM, EVALUATIONS, THREAT, evaluate
+from agents.search.alphabeta_kernels import decide_rows, search_slice
+from agents.search.alphabeta_root import answer, begin
+from agents.search.alphabeta_state import IS_EXACT, NODES, new_search
+from agents.search.evaluation import EVALUATIONS, evaluate
+from agents.tablebase.probe import Tablebase
 from oware_env.errors import OwareError
 from oware_env.kernel import kernel
 from oware_env.positions import Positions, as_positions, game_keys
-from oware_env.rules import Rules, legal_moves, play, settle, sow, status, turn
+from oware_env.rules import Rules, play, settle, status
 from oware_env.state import State
 
 RULES = Rules(max_plies=120)
@@ -104,6 +107,20 @@ def test_equals_plain_minimax(depth: int, kind: str) -> None:
         best = max(values.values())
         assert values[decisions.moves[row]] == best, (board, ply)
         assert decisions.value[row] == pytest.approx(squashed(best), abs=1e-6), (board, ply)
+
+
+# The moves of alphabeta:depth=8,evaluation=material, against which figures are measured.
+YARDSTICK = (
+    "343355400134013025201002314243310305032020501540444452530333055040131425000"
+    "330421135001001511355533250553540442242224011254441205211352504150302443344"
+)
+
+
+def test_the_yardstick_plays_as_it_always_did() -> None:
+    """alphabeta:depth=8,evaluation=material, move for move, ties included (first release)."""
+    agent = AlphaBeta(RULES, depth=8, evaluation="material")
+    moves = agent.decide(arbitrary_positions(150, seed=100)).moves
+    assert "".join(map(str, moves)) == YARDSTICK
 
 
 def test_policy_is_one_hot() -> None:
@@ -204,8 +221,12 @@ def test_a_timed_search_that_completes_a_depth_answers_as_a_fixed_one() -> None:
     positions = positions._replace(plies=plies)
     fixed = AlphaBeta(RULES, depth=5).decide(positions)
     timed = AlphaBeta(RULES, time=30).decide(positions)
-    assert np.array_equal(timed.moves, fixed.moves)
     assert np.array_equal(timed.value, fixed.value)
+    for row in range(40):  # among equal moves the timed search may take another
+        values = move_values(positions.boards[row], plies[row], 5, EVALUATIONS["full"])
+        is_certain = abs(timed.value[row]) == 1
+        found, best = values[timed.moves[row]], max(values.values())
+        assert np.sign(found) == np.sign(best) if is_certain else found == best
 
 
 def test_a_timed_search_deepens() -> None:
@@ -227,6 +248,27 @@ def test_a_timed_search_stops_when_its_seconds_are_over(monkeypatch: pytest.Monk
     assert np.all((decisions.moves >= 0) & (decisions.moves < 6))
 
 
+def test_the_mean_depth_is_of_the_searches_that_the_clock_stopped() -> None:
+    agent = AlphaBeta(Rules(), time=0.005)
+    assert math.isnan(agent.mean_depth)
+    agent.decide(one(WIN_IN_THREE))  # ends by itself
+    assert math.isnan(agent.mean_depth)
+    agent.decide(one("4-4-4-4-4-4-4-4-4-4-4-4-0-0-S", keys=3))
+    assert 3 < agent.mean_depth < 60
+
+
+def test_a_timed_search_prunes_and_a_fixed_depth_does_not() -> None:
+    start = one("4-4-4-4-4-4-4-4-4-4-4-4-0-0-S")
+    nodes = []
+    for is_exact in (1, 0):
+        search = new_search(EVALUATIONS["full"], 400, 14)
+        search.state[IS_EXACT] = is_exact
+        begin(search, start.boards[0], 0, 1, 14)
+        assert search_slice(search, 1 << 40)
+        nodes.append(search.state[NODES])
+    assert nodes[1] < nodes[0] / 2
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -245,28 +287,8 @@ def test_bad_parameters_are_refused(options: dict[str, object], message: str) ->
         AlphaBeta(Rules(), **options)  # type: ignore[arg-type]
 
 
-def test_the_name_is_the_spec() -> None:
+def test_the_name_is_the_spec(rough: Tablebase) -> None:
     assert AlphaBeta(Rules(), depth=8).name == "alphabeta:depth=8"
+    assert AlphaBeta(Rules(), depth=8, table=rough.arrays).name == "alphabeta:depth=8,table=8"
     name = AlphaBeta(Rules(), time=0.1, evaluation="material").name
     assert name == "alphabeta:time=0.1,evaluation=material"
-
-
-def aims(board: np.ndarray) -> int:
-    """How many short sows of the mover end in an opponent house that then holds 2 or 3."""
-    count = 0
-    for house in range(6):
-        if legal_moves(board) >> house & 1 and board[house] < 12:
-            after = board.copy()
-            last = sow(after, house)
-            count += last >= 6 and after[last] in (2, 3)
-    return count
-
-
-def test_evaluations_are_fair_to_both_sides() -> None:
-    for board in arbitrary_positions(300, seed=6).boards:
-        turned = board.copy()
-        turn(turned)
-        assert evaluation.material(turned) == -evaluation.material(board)
-        if board[:6].any() and board[6:12].any():  # else the duty to feed takes moves away
-            both = evaluation.full(board) + evaluation.full(turned)
-            assert both == (AIM - THREAT) * (aims(board) + aims(turned)), board

@@ -19,6 +19,8 @@ from oware_env.errors import OwareError
         ("alphabeta:evaluation=material,depth=4", "alphabeta:depth=4,evaluation=material"),
         ("alphabeta:depth=4, evaluation=full", "alphabeta:depth=4"),
         ("alphabeta:time=0.50", "alphabeta:time=0.5"),
+        ("alphabeta:table=14,time=0.1", "alphabeta:time=0.1,table=14"),
+        ("alphabeta:table=8", "alphabeta:depth=6,table=8"),
         ("mcts", "mcts:sims=200"),
         ("runs/quick", "runs/quick"),
         ("runs/quick:sims=64", "runs/quick:sims=64"),
@@ -48,6 +50,8 @@ def test_specs_have_one_normal_form_that_reads_back(spec, normal):
         ("alphabeta:depth=4,depth=5", "depth is given twice"),
         ("alphabeta:depth=4,time=1", "give either depth or time, not both"),
         ("alphabeta:evaluation=none", "evaluation must be one of full, material, not 'none'"),
+        ("alphabeta:depth=4,table=0", "table must be a whole number from 1 to 24, not '0'"),
+        ("alphabeta:depth=4,table=23", "build it with oware-tablebase build --seeds 23"),
         ("mcts:sims=0", "sims must be a whole number from 1 to 1,000,000, not '0'"),
         ("mcts:table=99", "table must be a whole number from 1 to 24, not '99'"),
         ("mcts:table=23", "build it with oware-tablebase build --seeds 23"),
@@ -84,6 +88,14 @@ def test_every_entry_is_made_under_its_normal_name_and_plays(name):
     move = agents.choose(agent, state, seed=3)
     assert move in state.legal_moves
     assert move == agents.choose(agents.make(name), state, seed=3)
+
+
+@pytest.mark.parametrize("spec", ["alphabeta:depth=3,table=4", "mcts:sims=8,table=4"])
+def test_a_search_is_given_its_table(spec):
+    agent = agents.make(spec)
+    assert agent.name == spec
+    won = State.parse("0-0-0-0-0-1-1-0-0-0-0-0-23-23-S")  # F takes a and b: 2 seeds and the game
+    assert agents.choose(agent, won) == 5
 
 
 def test_an_agent_serves_as_an_opponent():
