@@ -10,7 +10,6 @@ from typing import Any, final
 
 from torch import Tensor
 
-from oware_env.errors import OwareError
 from train.config import Config
 from train.endgames import open_mode_table
 from train.learner import LOSSES, Learner
@@ -77,11 +76,7 @@ class AlphaZero:
         return {"replay": self.window.state()}
 
     def restore(self, folder: Path, state: dict[str, Any]) -> None:
-        """Go on with the replay window of a checkpoint; OwareError when that is not possible."""
-        if "replay" not in state:
-            raise OwareError(
-                f"{folder} was written by an earlier version: it can play, but not be trained on"
-            )
+        """Go on with the replay window of a checkpoint; OwareError when it is damaged."""
         self.window.restore(state["replay"])
 
     def close(self) -> None:
@@ -112,6 +107,10 @@ def unit_figures(played: Played, learned: dict[str, float]) -> dict[str, float]:
             )
         },
         "selfplay/evaluations_per_position": figures["evaluations"] / figures["positions"],
+        "time/unit": seconds,
+        "time/network": network_seconds,
+        "time/encode": figures["encode_seconds"],
+        "time/evaluations": figures["evaluations"],
         "speed/games_per_second": figures["games"] / seconds,
         "speed/simulations_per_second": figures["simulations"] / seconds,
         "speed/network_share": network_seconds / seconds,

@@ -1,5 +1,6 @@
 """``oware-train``: train an agent from a TOML file, then measure it in a tournament."""
 
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -16,10 +17,12 @@ oware-train configs/alphazero-quick.toml
 oware-train configs/ppo-quick.toml
 oware-train configs/alphazero-quick.toml --budget.minutes 2 --seed 7
 oware-train --resume runs/quick
-oware-train replay runs/quick 17"""
+oware-train replay runs/quick 17                    print a game that was learned from
+
+--profile: say at the end where the time went"""
 
 # What may differ when a run goes on: it decides how much is done, not what.
-HARMLESS = ("budget.", "evaluation.", "workers", "checkpoint_minutes", "device")
+HARMLESS = ("budget.", "evaluation.", "workers", "checkpoint", "device")
 
 
 def main() -> None:
@@ -34,14 +37,21 @@ def train(arguments: Sequence[str]) -> None:
         return
     started = time.monotonic()
     options = {"resume": "go on with the run of this folder"}
-    arguments = with_one_budget(arguments)
+    shows_profile = "--profile" in arguments
+    arguments = with_one_budget([word for word in arguments if word != "--profile"])
     command = parse_command(Config, arguments, description=DESCRIPTION, options=options)
     if "resume" in command.options:
         if command.config is not None:
             raise OwareError("--resume takes the run's own config.toml: give no other file")
-        _train(*_resumed(arguments, command.options["resume"]), started)
+        config, folder = _resumed(arguments, command.options["resume"])
     else:
-        _train(command.settings, None, started)
+        config, folder = command.settings, None
+    path = _train(config, folder, started)
+    if shows_profile:
+        _show_profile(path, config)
+    if config.evaluation.at_end:
+        _show_final_table(path, config)
+    print(_what_next(path, config))
 
 
 def _replay(words: Sequence[str]) -> None:
@@ -112,8 +122,8 @@ def _flat(document: dict[str, object], prefix: str = "") -> dict[str, object]:
     return flat
 
 
-def _train(config: Config, folder: Path | None, started: float) -> None:
-    """Train a new run, or the run in ``folder`` from its newest checkpoint."""
+def _train(config: Config, folder: Path | None, started: float) -> Path:
+    """Train a new run, or the run in ``folder`` from its newest checkpoint; its folder."""
     from train.training import compile_kernels, open_training
 
     _check(config)
@@ -136,9 +146,14 @@ def _train(config: Config, folder: Path | None, started: float) -> None:
     if not is_done:
         print(f"stopped; go on with: oware-train --resume {path}")
         raise KeyboardInterrupt
-    if config.evaluation.at_end:
-        _show_final_table(path, config)
-    print(_what_next(path, config))
+    return path
+
+
+def _show_profile(path: Path, config: Config) -> None:
+    """Print where the time of a run went."""
+    from train.profile import peak_operations, profile_text, read_profile
+
+    print(profile_text(read_profile(path, config), config, peak_operations()))
 
 
 def _show_final_table(path: Path, config: Config) -> None:
@@ -159,6 +174,12 @@ def _check(config: Config) -> None:
 
     budget_text(config)
     check_device(config.device)
+    cores = os.cpu_count() or 1
+    if config.workers > cores:
+        print(
+            f"note: more workers ({config.workers}) than cores ({cores}) are slower together",
+            file=sys.stderr,
+        )
     for opponent in (*config.evaluation.during, *config.evaluation.at_end):
         make(opponent, config.rules, config.device)
 

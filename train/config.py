@@ -168,6 +168,10 @@ class Config(Settings):
     """Network size: tiny 64x2, small 128x2, medium 128x4, large 256x6."""
     checkpoint_minutes: float = Field(2.0, gt=0)
     """Minutes between checkpoints."""
+    checkpoints_kept: int = Field(2, ge=1)
+    """Newest checkpoints that are kept."""
+    checkpoints_kept_every: int = Field(0, ge=0)
+    """Every so-manyth checkpoint is kept as well; 0 for none."""
     budget: Budget = Budget(minutes=5.0)
     """How long to train."""
     selfplay: SelfPlay = SelfPlay()

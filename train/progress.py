@@ -7,8 +7,6 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
-from train.evaluate import Evaluated, GradedEndgames
-
 SECONDS_BETWEEN_LINES = 20.0
 
 
@@ -45,9 +43,8 @@ class Progress:
             self._line_at = now
             print(text, flush=True, file=sys.stdout)
 
-    def show_evaluation(self, minutes: float, found: Evaluated | GradedEndgames) -> None:
-        """Show what was found ``minutes`` into the budget."""
-        text = f"after {minutes:.1f} min: {found}"
+    def show_line(self, text: str) -> None:
+        """Show a line that stays: what an evaluation found, or an alarm."""
         if self.console.is_terminal:
             self.console.print(text)  # above the bar
         else:

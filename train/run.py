@@ -17,7 +17,7 @@ import platform
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -31,7 +31,23 @@ RUNS = Path("runs")
 CONFIG = "config.toml"
 METRICS = "metrics.jsonl"
 EVENTS = "events"
-KEPT_CHECKPOINTS = 2
+INTERVAL = ("evaluation", "evaluation_low", "evaluation_high")  # names of a score's curves
+LAYOUT = {
+    "endgames": {
+        "result kept": ["Multiline", ["endgames/.*accuracy"]],
+        "seeds given away": ["Multiline", ["endgames/.*regret"]],
+    },
+    "learning": {
+        "losses": ["Multiline", ["loss/.*"]],
+        "gradient": ["Multiline", ["learner/gradient_norm"]],
+    },
+    "self-play": {
+        "how games go": ["Multiline", ["selfplay/(limit_share|draw_rate|first_player_score)"]],
+        "how sure the search is": ["Multiline", ["selfplay/(policy_entropy|search_surprise)"]],
+        "length": ["Multiline", ["selfplay/game_length"]],
+    },
+    "speed": {"where the time goes": ["Multiline", ["speed/.*_share"]]},
+}
 PACKAGES = ("torch", "numpy", "numba", "gymnasium", "pettingzoo", "safetensors")
 
 
@@ -56,17 +72,31 @@ class RunFolder:
             for name, value in figures.items():
                 if isinstance(value, int | float):
                     self._events.add_scalar(name, value, step)
+                elif isinstance(value, str):
+                    self._events.add_text(name, value, step)
+
+    def lay_out(self, opponents: Sequence[str]) -> None:
+        """Group the curves on TensorBoard's page "Custom Scalars"; scores with their intervals."""
+        scores = {
+            opponent: ["Margin", [f"{name}/{opponent}" for name in INTERVAL]]
+            for opponent in opponents
+        }
+        with _says_what_failed(self.path / EVENTS):
+            self._events.add_custom_scalars({"strength": scores} | LAYOUT)
 
     def checkpoint_folder(self, step: int) -> Path:
         """Where the checkpoint of an optimiser step goes."""
         return self.path / CHECKPOINTS / f"step-{step:08d}"
 
-    def drop_old_checkpoints(self) -> None:
-        """Keep the newest checkpoints only, and no unfinished ones."""
+    def drop_old_checkpoints(self, newest: int, every: int) -> None:
+        """Keep the ``newest`` checkpoints and ``every`` so-manyth (0: none); no unfinished ones."""
         folder = self.path / CHECKPOINTS
         complete = sorted(p for p in folder.glob("step-*") if (p / STATE).is_file())
-        for old in [*complete[:-KEPT_CHECKPOINTS], *folder.glob(".*.part")]:
-            shutil.rmtree(old, ignore_errors=True)
+        for old in complete[:-newest]:
+            if not every or read_state(old)["checkpoints"] % every:
+                shutil.rmtree(old, ignore_errors=True)
+        for unfinished in folder.glob(".*.part"):
+            shutil.rmtree(unfinished, ignore_errors=True)
 
     def close(self) -> None:
         """Close the log files. What could not be written has been reported by :meth:`log`."""
@@ -102,7 +132,9 @@ def create_run(config: Config, parent: Path = RUNS) -> RunFolder:
     for name, text in documents.items():
         with _says_what_failed(path / name):
             (path / name).write_text(text, encoding="utf-8")
-    return RunFolder(path)
+    run = RunFolder(path)
+    run.lay_out(config.evaluation.during)
+    return run
 
 
 def open_run(path: Path) -> RunFolder:

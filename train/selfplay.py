@@ -107,7 +107,8 @@ def play_unit(unit: SelfPlayUnit) -> Played:
     start = time.perf_counter()
     config = unit.config
     network = network_from(load(unit.weights), config.network, f"unit {unit.number}")
-    clocked = Clocked(NetworkEvaluator(network, config.rules, config.device))
+    judge = NetworkEvaluator(network, config.rules, config.device)
+    clocked = Clocked(judge)
     evaluator = CachedEvaluator(clocked, config.rules)
     games = start_games(config, unit.number)
     endgames = Endgames(config, games.positions().keys)
@@ -135,6 +136,7 @@ def play_unit(unit: SelfPlayUnit) -> Played:
         "cache_hits": 1.0 - evaluator.judged / max(1, evaluator.asked),
         "seconds": time.perf_counter() - start,
         "network_seconds": clocked.seconds,
+        "encode_seconds": judge.encode_seconds,
     }
     return Played(samples, ends, games.moves(), figures)
 

@@ -26,6 +26,7 @@ from agents.neural.checkpoint import (
 from agents.workers import open_executor
 from oware_env.errors import OwareError
 from oware_env.kernel import CACHE
+from train.alarms import Alarms
 from train.config import Config
 from train.evaluate import (
     EndgameUnit,
@@ -55,10 +56,13 @@ class Training:
         self.units = 0  # units learned
         self.games = 0
         self.evaluations = 0  # rounds of evaluation begun
+        self.checkpoints = 0  # written
+        self.alarms = Alarms()
         self.in_flight: list[tuple[int, bytes]] = []  # units asked for before a resume
         self.kept = GameStore(run.path)  # all games learned from
         self.stream: UnitStream | None = None
         self._saved_at = time.monotonic()
+        self._waited = 0.0  # seconds, for the unit to be learned from next
 
     def train(self) -> bool:
         """Train until the budget is used up; False when stopped by Ctrl-C (with a checkpoint)."""
@@ -75,11 +79,13 @@ class Training:
             with suppress(KeyboardInterrupt):
                 while self.progress < 1.0:
                     self._ask(self.stream)
+                    begun = time.perf_counter()
                     with interrupt.allowed():
                         played = self.stream.wait()
+                    self._waited = time.perf_counter() - begun
                     if self.progress < 1.0:  # minutes pass while waiting
                         self.stream.hand_out()
-                        progress.show(self.progress, self._learn(played))
+                        progress.show(self.progress, self._learn(progress, played))
                     if time.monotonic() - self._saved_at > 60 * self.config.checkpoint_minutes:
                         self.save()
             self.save()
@@ -108,7 +114,7 @@ class Training:
             return self.algorithm.learner.steps / budget.steps
         return self.minutes / (budget.minutes or 5.0)
 
-    def _learn(self, played: Any) -> str:
+    def _learn(self, progress: Progress, played: Any) -> str:
         """Learn from one unit and log it; the figures in a few words."""
         self.units += 1
         self.games += int(played.figures["games"])
@@ -117,21 +123,29 @@ class Training:
         start = time.perf_counter()
         self.kept.add(played.moves, played.ends)
         figures = self.algorithm.learn(played, self.progress, most_steps) | {
-            "learner/seconds": time.perf_counter() - start,
+            "time/learner": time.perf_counter() - start,
+            "time/waiting": self._waited,
             "total/games": self.games,
             "total/positions": self.algorithm.positions,
             "total/minutes": self.minutes,
             "unit": self.units - 1,
         }
-        self.run.log(learner.steps, figures)
+        self._log(progress, figures)
         return f"{self.games:,} games  {self.algorithm.summary(figures)}"
 
     def _evaluated(self, progress: Progress, found: Evaluated | GradedEndgames) -> None:
         """Log and show a match that was played during the run, or the endgames."""
         if found.figures:
-            figures = found.figures | {"total/minutes": self.minutes}
-            self.run.log(self.algorithm.learner.steps, figures)
-            progress.show_evaluation(self.minutes, found)
+            self._log(progress, found.figures | {"total/minutes": self.minutes})
+            progress.show_line(f"after {self.minutes:.1f} min: {found}")
+
+    def _log(self, progress: Progress, figures: dict[str, Any]) -> None:
+        """Log figures, and say what is alarming about them."""
+        steps = self.algorithm.learner.steps
+        self.run.log(steps, figures)
+        for alarm in self.alarms.note(figures):
+            self.run.log(steps, {"alarm": alarm})
+            progress.show_line(f"ALARM after {self.minutes:.1f} min: {alarm}")
 
     def save(self) -> None:
         """Write a checkpoint from which :func:`resume` goes on as if never stopped."""
@@ -142,6 +156,7 @@ class Training:
             for number, content in self.stream.in_flight
         }
         learner = self.algorithm.learner
+        self.checkpoints += 1
         state = {
             "rules": self.config.rules._asdict(),
             "network": self.config.network,
@@ -155,12 +170,15 @@ class Training:
             "positions": self.algorithm.positions,
             "minutes": self.minutes,
             "evaluations": self.evaluations,
+            "checkpoints": self.checkpoints,
             "games_kept": self.kept.state(),
             **self.algorithm.state(),
         }
         tensors = learner.tensors() | self.algorithm.tensors() | {"in_flight": weights}
         write_checkpoint(self.run.checkpoint_folder(learner.steps), tensors, state)
-        self.run.drop_old_checkpoints()
+        self.run.drop_old_checkpoints(
+            self.config.checkpoints_kept, self.config.checkpoints_kept_every
+        )
         self._saved_at = time.monotonic()
 
 
@@ -174,13 +192,17 @@ def resume(algorithm: Algorithm, run: RunFolder, started: float) -> Training:
             f"checkpoint {folder} holds a {state['network']!r} network, "
             f"the run is configured for {config.network!r}"
         )
+    if "games_kept" not in state:
+        raise OwareError(
+            f"{folder} was written by an earlier version: it can play, but not be trained on"
+        )
     stems = ("model", "ema", "optimiser")
     algorithm.learner.restore({stem: read_tensors(folder, stem) for stem in stems}, state["steps"])
     algorithm.positions = state["positions"]
     algorithm.restore(folder, state)
     training = Training(algorithm, run, started - 60 * state["minutes"])
     training.units, training.games = state["units"], state["games"]
-    training.evaluations = state["evaluations"]
+    training.evaluations, training.checkpoints = state["evaluations"], state["checkpoints"]
     training.kept.restore(state["games_kept"])
     weights = read_tensors(folder, "in_flight")
     for number in sorted(weights, key=int):

@@ -1,5 +1,7 @@
 """The network as an evaluator for search: positions in, logits and values out, in one batch."""
 
+import time
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -23,6 +25,7 @@ class NetworkEvaluator:
     def __init__(self, network: Network, rules: Rules = Rules(), device: str = "cpu") -> None:
         self.rules = require_abapa(rules)
         self.device = torch.device(device)
+        self.encode_seconds = 0.0  # spent so far on turning positions into inputs
         with torch.inference_mode():
             self._offsets = network.offsets.to(self.device)
             self._table = network.table().detach().to(self.device, copy=True)
@@ -46,7 +49,9 @@ class NetworkEvaluator:
     @torch.inference_mode()
     def __call__(self, positions: Positions) -> tuple[np.ndarray, np.ndarray]:
         """(logits float32[B, 6], values float32[B] in [-1, 1])."""
+        started = time.perf_counter()
         inputs = network_input(positions.boards, positions.plies, self.rules.max_plies)
+        self.encode_seconds += time.perf_counter() - started
         outputs = self._forward(torch.from_numpy(inputs).to(self.device))
         results = outputs[:, 6:].softmax(dim=1)
         values = results[:, 0] - results[:, 2]

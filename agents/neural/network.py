@@ -107,6 +107,16 @@ class Network(nn.Module):
         return Heads(self.policy(features), self.result(features), self.margin(features))
 
 
+def operations(preset: str) -> int:
+    """Floating-point operations of one judgement (policy and result) by a preset: products alone.
+
+    A product of B rows with a matrix of m x n counts 2 B m n; the look-ups of the first layer, the
+    norms and the like are left out.
+    """
+    width, depth = PRESETS[preset]
+    return 2 * (2 * depth * width * width + width * 9)
+
+
 def build_network(preset: str, seed: int = 0) -> Network:
     """A freshly initialised network of a named size; equal seeds give equal weights."""
     if preset not in PRESETS:

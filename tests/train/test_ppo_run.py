@@ -110,7 +110,7 @@ def test_what_is_logged_is_there_for_every_unit(finished_ppo):
             "speed/games_per_second",
             "speed/decisions_per_second",
             "speed/network_share",
-            "learner/seconds",
+            "time/learner",
             "total/positions",
         } <= line.keys()
     assert any("evaluation/random" in line for line in lines)

@@ -176,17 +176,21 @@ def test_only_run_folders_with_a_checkpoint_are_opened(tmp_path):
         open_run(tmp_path)
 
 
-def test_only_the_newest_checkpoints_are_kept_and_nothing_half_written(tmp_path):
+@pytest.mark.parametrize(
+    ("newest", "every", "kept"), [(2, 0, [5, 6]), (1, 0, [6]), (1, 2, [2, 4, 6]), (2, 3, [3, 5, 6])]
+)
+def test_the_newest_checkpoints_are_kept_and_every_nth_and_nothing_half_written(
+    tmp_path, newest, every, kept
+):
     with chdir(tmp_path):
         run = create_run(Config())
-        for step in (1, 20, 300):
-            run.checkpoint_folder(step).mkdir(parents=True)
-            (run.checkpoint_folder(step) / "state.json").write_text("{}")
+        for number in range(1, 7):
+            write_checkpoint(run.checkpoint_folder(number), {}, {"checkpoints": number})
         (run.path / "checkpoints" / ".step-00000400.77.part").mkdir()
-        run.drop_old_checkpoints()
+        run.drop_old_checkpoints(newest, every)
         run.close()
         names = sorted(path.name for path in _checkpoints(run.path))
-    assert names == ["step-00000020", "step-00000300"]
+    assert names == [f"step-{number:08d}" for number in kept]
 
 
 def test_a_run_that_is_opened_again_forgets_what_its_checkpoint_does_not_know(tmp_path):

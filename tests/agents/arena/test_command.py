@@ -108,4 +108,5 @@ def test_the_ladder_that_is_shipped_can_be_read():
     from agents.arena import TournamentSettings
 
     settings = read_settings(TournamentSettings, "configs/tournament-ladder.toml")
-    assert len(settings.agents) == 10 and settings.agents[-1] == "alphabeta:depth=8"
+    assert len(settings.agents) == 11
+    assert settings.agents[-1] == "alphabeta:time=0.005,table=8", "the top rung comes last"

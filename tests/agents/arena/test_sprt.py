@@ -38,10 +38,10 @@ def test_nothing_played_says_nothing():
 
 @pytest.mark.parametrize(("elo", "wrong"), [(0, "stronger"), (40, "not stronger")])
 def test_mistakes_are_as_rare_as_promised(elo, wrong):
-    random, error, step = np.random.default_rng(5), 0.1, 50
+    random, error, step = np.random.default_rng(5), 0.1, 100
     spread = np.array([0.15, 0.2, 0.3, 0.2, 0.15])
     tilt = np.exp(_tilt(spread, score_of_elo(elo)) * OUTCOMES) * spread
-    mistakes, decided, tests = 0, 0, 200
+    mistakes, decided, tests = 0, 0, 100
     for _ in range(tests):
         scores = random.choice(OUTCOMES, 5000, p=tilt / tilt.sum())
         verdicts = (judge(scores[:stop], 0, 40, error) for stop in range(step, 5001, step))

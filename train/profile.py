@@ -1,0 +1,113 @@
+"""Where the time of a run went: ``oware-train ... --profile``.
+
+Read from the run's metrics, so any run can be looked at. Workers and driver are apart: a worker
+plays units and now and then an evaluation; the driver learns, waits for the next unit, and keeps
+the books. Speed in the network is set against the fastest product that this machine does.
+"""
+
+import json
+import statistics
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from agents.neural.network import operations
+from train.config import Config
+from train.run import METRICS
+
+PEAK_SIZE = 512  # rows and columns of the matrices that the peak is measured with
+PEAK_ROUNDS = 15
+
+
+class Profile(NamedTuple):
+    """Seconds of a run, and what was done in them."""
+
+    wall: float  # from the start of the budget to the last unit
+    workers: int  # processes that play; 0: the driver plays
+    network: float  # summed over workers: in the network, inputs left out
+    encode: float  # turning positions into inputs
+    tree: float  # the rest of the units: the search tree, the games, the samples
+    learner: float  # the driver: learning from units
+    waiting: float  # the driver: for the next unit
+    evaluations: float  # positions judged by the network in self-play
+    simulations: float
+
+    @property
+    def playing(self) -> float:
+        """Seconds of workers that went into units."""
+        return self.network + self.encode + self.tree
+
+
+def read_profile(run: Path, config: Config) -> Profile:
+    """Add up the metrics of a run that was not interrupted."""
+    lines = [json.loads(line) for line in (run / METRICS).read_text("utf-8").splitlines()]
+    units = [line for line in lines if "time/unit" in line]
+
+    def total(name: str) -> float:
+        """The sum of a figure over all units."""
+        return float(sum(unit.get(f"time/{name}", 0.0) for unit in units))
+
+    network, encode = total("network"), total("encode")
+    return Profile(
+        wall=60 * max((unit["total/minutes"] for unit in units), default=0.0),
+        workers=config.workers,
+        network=network - encode,
+        encode=encode,
+        tree=total("unit") - network,
+        learner=total("learner"),
+        waiting=total("waiting") - (0.0 if config.workers else total("unit")),
+        evaluations=total("evaluations"),
+        simulations=sum(
+            unit["speed/simulations_per_second"] * unit["time/unit"]
+            for unit in units
+            if "speed/simulations_per_second" in unit
+        ),
+    )
+
+
+def peak_operations() -> float:
+    """Floating-point operations a second of one thread, by products of square matrices."""
+    torch.set_num_threads(1)
+    a, b = torch.rand(PEAK_SIZE, PEAK_SIZE), torch.rand(PEAK_SIZE, PEAK_SIZE)
+    rates = []
+    for _ in range(PEAK_ROUNDS):
+        started = time.perf_counter()
+        torch.mm(a, b)
+        rates.append(2 * PEAK_SIZE**3 / (time.perf_counter() - started))
+    return statistics.median(rates)
+
+
+def profile_text(profile: Profile, config: Config, peak: float) -> str:
+    """The profile in words and percent."""
+    wall = max(profile.wall, 1e-9)
+    lines = [f"Where {wall:,.0f} seconds went:"]
+    if profile.workers:
+        capacity = profile.workers * wall
+        lines.append(f"  {profile.workers} workers: {_shares(_worker_parts(profile), capacity)}")
+        driver = {"learner": profile.learner, "waiting": profile.waiting}
+    else:
+        driver = _worker_parts(profile) | {"learner": profile.learner}
+    lines.append(f"  driver: {_shares(driver, wall)}")
+    lines.append(
+        f"  {profile.simulations / wall:,.0f} simulations a second in all, "
+        f"{profile.evaluations / wall:,.0f} judged by the network"
+    )
+    if profile.network > 0:
+        reached = profile.evaluations * operations(config.network) / profile.network
+        lines.append(
+            f"  in the network {reached / 1e9:.1f} GFLOP/s a core, {reached / peak:.0%} of the "
+            f"{peak / 1e9:.1f} that this machine does now"
+        )
+    return "\n".join(lines)
+
+
+def _worker_parts(profile: Profile) -> dict[str, float]:
+    return {"network": profile.network, "tree": profile.tree, "encode": profile.encode}
+
+
+def _shares(parts: dict[str, float], whole: float) -> str:
+    """``"network 60 %, tree 25 %, other 15 %"``; other is idle, evaluations, checkpoints."""
+    shares = parts | {"other": max(0.0, whole - sum(parts.values()))}
+    return ", ".join(f"{name} {seconds / whole:.0%}" for name, seconds in shares.items())
