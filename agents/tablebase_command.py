@@ -61,7 +61,7 @@ class GradeSettings(Settings):
     simulations: tuple[Annotated[int, Field(ge=0)], ...] = ()
     """For specs that leave sims open, 0 being the policy alone; for a run 0 1 16 64 256."""
     seeds: int = Field(8, ge=1, le=24)
-    """Table to grade by; it must be built, unless it is of 8 seeds or fewer."""
+    """Table to grade by; it must be built, unless it is of 10 seeds or fewer."""
     positions: int = Field(2000, ge=1)
     """Positions drawn uniformly of each number of seeds, up to 20 times as many if need be."""
     games: int = Field(200, ge=2, multiple_of=2)

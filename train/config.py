@@ -48,10 +48,10 @@ class SelfPlay(Settings):
     """Later plies are played by the raw policy and give no policy target: long games loop."""
     lag: int = Field(4, ge=1, le=64)
     """Unit k is played with the weights learned from units up to k - lag."""
-    endgames: Literal["none", "adjudicate", "search", "both"] = "none"
+    endgames: Literal["none", "adjudicate", "search", "both"] = "both"
     """What a table of endgames does: end games that it decides, serve the search, or both."""
-    table: int = Field(8, ge=1, le=24)
-    """Seeds of that table."""
+    table: int = Field(10, ge=1, le=24)
+    """Seeds of that table; one of up to 10 is built when it is missing."""
     played_on: float = Field(0.1, ge=0, le=1)
     """Share of games that are played on although the table decides them."""
     rescore: bool = True

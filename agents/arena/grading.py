@@ -126,7 +126,8 @@ def training_table(spec: str) -> int | None:
 
     config = read_state(newest_checkpoint(Path(name))).get("config", {})
     selfplay = config.get("selfplay", {})  # checkpoints from before there was a choice used none
-    return 0 if selfplay.get("endgames", "none") == "none" else int(selfplay["table"])
+    is_none = selfplay.get("endgames", "none") == "none" or config.get("algorithm") == "ppo"
+    return 0 if is_none else int(selfplay["table"])
 
 
 def seed_groups(most: int, trained_with: int | None, present: list[int]) -> list[tuple[int, int]]:

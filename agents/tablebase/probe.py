@@ -20,7 +20,7 @@ from oware_env.positions import Positions
 from oware_env.rules import Rules, describe_rules, legal_moves, play
 
 NO_MARGIN = -128  # stands where there is no move
-BUILT_AT_ONCE = 8  # a missing table of up to so many seeds is built when first asked for
+BUILT_AT_ONCE = 10  # a missing table of up to so many seeds is built when first asked for
 
 
 class TableArrays(NamedTuple):

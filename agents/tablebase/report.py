@@ -5,11 +5,13 @@ from pathlib import Path
 import numpy as np
 
 from agents.tablebase.files import tables_folder
-from agents.tablebase.probe import BUILT_AT_ONCE, NO_MARGIN, Tablebase, open_table
+from agents.tablebase.probe import NO_MARGIN, Tablebase, open_table
 from oware_env.errors import OwareError
 from oware_env.notation import move_letter
 from oware_env.positions import as_positions
 from oware_env.state import State
+
+FEWEST_SEEDS = 8  # of the table that is built when there is none
 
 
 def describe_position(state: State, seeds: int | None = None, folder: Path | None = None) -> str:
@@ -65,4 +67,4 @@ def _smallest(held: int, folder: Path | None) -> int:
     built = (folder or tables_folder()).glob("abapa-*.safetensors")
     numbers = (path.stem.rpartition("-")[2] for path in built)
     enough = [int(number) for number in numbers if number.isdecimal() and int(number) >= held]
-    return min(enough, default=max(held, 1 if held > BUILT_AT_ONCE else BUILT_AT_ONCE))
+    return min(enough, default=max(held, FEWEST_SEEDS))

@@ -20,6 +20,7 @@ TINY = {
     "max_plies": 40,
     "budget.games": 48,
     "selfplay.games": 8,
+    "selfplay.endgames": "none",
     "selfplay.simulations": 3,
     "selfplay.lag": 3,
     "selfplay.search_plies": 30,

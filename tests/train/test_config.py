@@ -91,7 +91,7 @@ def test_two_budgets_are_refused_with_both_named(given):
         (SelfPlay, {"endgames": "tables"}, "'search' or 'both', not 'tables'"),
         (SelfPlay, {"endgames": "both", "table": 25}, "must be less than or equal to 24, not 25"),
         (SelfPlay, {"endgames": "both", "played_on": 1.5}, "less than or equal to 1, not 1.5"),
-        (SelfPlay, {"endgames": "none", "table": 10}, "table is not read when endgames is 'none'"),
+        (SelfPlay, {"endgames": "none", "table": 12}, "table is not read when endgames is 'none'"),
         (
             SelfPlay,
             {"endgames": "none", "rescore": False},
@@ -104,7 +104,7 @@ def test_two_budgets_are_refused_with_both_named(given):
         ),
         (
             Config,
-            {"algorithm": "ppo", "selfplay": {"endgames": "both"}},
+            {"algorithm": "ppo", "selfplay": {"endgames": "search"}},
             "selfplay.endgames is read by alphazero only, and algorithm is 'ppo'",
         ),
         (Config, {"name": "a/b"}, "must match pattern '^[A-Za-z0-9._-]+$', not 'a/b'"),
