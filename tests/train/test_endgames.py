@@ -30,6 +30,8 @@ def unit_of(tiny, mode, **differences):
     values |= {"max_plies": 300, "selfplay.search_plies": 90, "selfplay.endgames": mode}
     if mode in ("adjudicate", "both"):
         values["selfplay.played_on"] = PLAYED_ON
+    if mode != "none":
+        values["selfplay.table"] = 8
     config = tiny(values | {f"selfplay.{name}": value for name, value in differences.items()})
     return SelfPlayUnit(Learner(config).playing_weights(), config, NUMBER)
 
@@ -246,7 +248,7 @@ def test_the_mode_is_in_every_checkpoint_and_its_figures_in_the_log(
     for folder in (run / "checkpoints").glob("step-*"):
         settings = read_state(folder)["config"]["selfplay"]
         assert settings["endgames"] == "both"
-        assert (settings["table"], settings["played_on"], settings["rescore"]) == (8, 0.1, True)
+        assert (settings["table"], settings["played_on"], settings["rescore"]) == (10, 0.1, True)
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     units = [line for line in lines if "unit" in line]
     assert len(units) == 6 and newest(run).is_dir()

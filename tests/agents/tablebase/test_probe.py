@@ -89,7 +89,7 @@ def test_a_small_table_is_built_when_it_is_first_asked_for(tmp_path):
 
 def test_a_large_one_that_is_missing_says_how_to_build_it(tmp_path):
     with pytest.raises(OwareError, match=r"build it with oware-tablebase build --seeds 12"):
-        open_table(probe_module.BUILT_AT_ONCE + 4, folder=tmp_path)
+        open_table(probe_module.BUILT_AT_ONCE + 2, folder=tmp_path)
 
 
 def test_another_rule_set_is_refused_and_both_are_named(table):
