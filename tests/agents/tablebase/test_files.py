@@ -57,12 +57,12 @@ def test_a_position_with_more_seeds_than_the_table(refused, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words", [("probe", "3-0-0-0-1-1-2-0-0-0-0-2-20-19-S"), ("grade", "greedy", "--seeds", "9")]
+    "words", [("probe", "5-0-0-0-1-1-2-0-0-0-0-3-18-18-S"), ("grade", "greedy", "--seeds", "12")]
 )
 def test_a_missing_table(refused, tmp_path, words):
     line = refused(*words, "--folder", str(tmp_path))
-    assert "there is no table of 9 seeds" in line
-    assert "build it with oware-tablebase build --seeds 9" in line
+    assert "there is no table of 12 seeds" in line
+    assert "build it with oware-tablebase build --seeds 12" in line
 
 
 def test_a_table_of_other_rules(refused, tmp_path):
