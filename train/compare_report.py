@@ -56,8 +56,9 @@ def measure(arms: Sequence[Arm], settings: CompareSettings, folder: Path) -> Res
     for seed in seeds:
         runs = [run_folder(arm, seed, folder) for arm in arms]
         specs = [f"{run}:sims={settings.simulations}" for run in runs]
-        a_matches = _gauntlet(specs[0], (), runs[0], settings, arms[0])
-        b_matches = _gauntlet(specs[1], (specs[0],), runs[1], settings, arms[1])
+        places = [(run, seed) for run in runs]
+        a_matches = _gauntlet((specs[0],), places[0], settings, arms[0])
+        b_matches = _gauntlet((specs[1], specs[0]), places[1], settings, arms[1])
         pair_scores.append(b_matches[0].pair_scores)
         found.append([_scores(a_matches), _scores(b_matches[1:])])
         for figures, run in zip(found[-1], runs, strict=True):
@@ -79,18 +80,22 @@ def measure(arms: Sequence[Arm], settings: CompareSettings, folder: Path) -> Res
 
 
 def _gauntlet(
-    spec: str, first: tuple[str, ...], run: Path, settings: CompareSettings, arm: Arm
+    specs: tuple[str, ...], place: tuple[Path, int], settings: CompareSettings, arm: Arm
 ) -> tuple[MatchResult, ...]:
-    """The matches of a run against ``first`` and the ladder, kept in its folder."""
-    opponents = (*first, *settings.ladder)
-    if not opponents:
+    """The matches of the first of ``specs`` against the others and the ladder.
+
+    Kept in the folder of the run at ``place``, a folder and a seed; each seed has its own openings.
+    """
+    agents = (*specs, *settings.ladder)
+    if len(agents) < 2:
         return ()
+    run, seed = place
     return run_tournament(
         TournamentSettings(
-            agents=(spec, *opponents),
+            agents=agents,
             format="gauntlet",
             games=settings.games,
-            seed=arm.config.seed,
+            seed=seed,
             max_plies=arm.config.max_plies,
             device=arm.config.device,
             workers=settings.workers,
