@@ -56,7 +56,7 @@ class Arm(NamedTuple):
 def read_arms(files: Sequence[Path], settings: CompareSettings) -> tuple[Arm, Arm]:
     """Both sides, with the comparison's budget and no evaluation of their own."""
     overrides = {
-        "budget": Budget(minutes=settings.minutes).model_dump(),
+        "budget": budget(settings).model_dump(),
         "evaluation.times": 0,
         "evaluation.at_end": (),
     }
@@ -72,6 +72,11 @@ def read_arms(files: Sequence[Path], settings: CompareSettings) -> tuple[Arm, Ar
             "two games cannot be compared"
         )
     return a, b
+
+
+def budget(settings: CompareSettings) -> Budget:
+    """What every run of a comparison may use up."""
+    return Budget(minutes=settings.minutes)
 
 
 def run_folder(arm: Arm, seed: int, folder: Path) -> Path:
@@ -98,4 +103,8 @@ def train_arm(arm: Arm, seed: int, folder: Path) -> None:
         figures["positions"] = training.algorithm.positions
     if not is_done:
         raise KeyboardInterrupt
+    if not training.units:
+        raise OwareError(
+            f"nothing was learned in {config.budget.minutes:g} minutes: give more --minutes"
+        )
     (path / DONE).write_text(json.dumps(figures), encoding="utf-8")

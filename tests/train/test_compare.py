@@ -9,6 +9,7 @@ import pytest
 from agents.settings import run_command
 from train.compare import compare
 from train.compare_report import Results, verdict
+from train.config import Budget
 from train.run import config_text
 
 WORDS = (
@@ -18,7 +19,9 @@ WORDS = (
 
 
 @pytest.fixture
-def files(tmp_path, tiny):
+def files(tmp_path, tiny, monkeypatch):
+    # Games instead of minutes: a slow machine plays as many as a fast one.
+    monkeypatch.setattr("train.arms.budget", lambda settings: Budget(games=16))
     for name, share in (("plain", 0.25), ("quiet", 0.0)):
         config = tiny({"name": name, "selfplay.noise": share})
         (tmp_path / f"{name}.toml").write_text(config_text(config))
@@ -85,10 +88,19 @@ def test_a_mistake_is_one_line_before_anything_is_trained(tmp_path, files, run, 
     assert not list((tmp_path / "runs").rglob("checkpoints"))
 
 
-def test_another_comparison_in_the_folder_is_not_mixed_in(tmp_path, files, run):
+def test_another_comparison_in_the_folder_is_not_mixed_in(tmp_path, files, run, monkeypatch):
     assert run(*files, "--seeds", "1", *WORDS)[0] == 0
-    code, _, err = run(*files, "--seeds", "1", *WORDS, "--minutes", "0.04")
+    (tmp_path / "quiet.toml").write_text((tmp_path / "quiet.toml").read_text() + "\n# a comment\n")
+    assert run(*files, "--seeds", "1", *WORDS)[0] == 0, "the same settings in other words"
+    monkeypatch.setattr("train.arms.budget", lambda settings: Budget(games=24))
+    code, _, err = run(*files, "--seeds", "1", *WORDS)
     assert code == 2 and "holds another comparison, A.toml differs" in err
+
+
+def test_minutes_in_which_nothing_is_learned_are_pointed_out(tmp_path, files, run, monkeypatch):
+    monkeypatch.setattr("train.arms.budget", lambda settings: Budget(minutes=1e-6))
+    code, _, err = run(*files, "--seeds", "1", *WORDS)
+    assert code == 2 and "nothing was learned in 1e-06 minutes: give more --minutes" in err
 
 
 def _results(*scores):
