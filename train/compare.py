@@ -65,6 +65,8 @@ def _prepare(arms: Sequence[Arm], settings: CompareSettings) -> None:
     open_table(settings.table)
     for arm in arms:
         check_device(arm.config.device)
+        algorithm_of(arm.config)(arm.config)  # refuses a table of endgames that is not there
+    for arm in arms:
         compile_kernels(algorithm_of(arm.config), arm.config)
 
 

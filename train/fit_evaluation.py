@@ -24,6 +24,7 @@ from oware_env.kernel import kernel
 from oware_env.lockstep import Lockstep
 from oware_env.positions import Positions, game_keys
 from oware_env.rules import Rules
+from train.endgames import final_bounds
 
 _HOUSES = 6 * (MOST_JUDGED + 1)  # columns of a phase for the worth of houses ...
 _COLUMNS = _HOUSES + 6  # ... and for the columns of PHASE_WEIGHTS
@@ -75,13 +76,11 @@ def _play_part(settings: FitSettings, agent: AlphaBeta, table: Tablebase, plies:
     boards, numbers, souths, known = [], [], [], []
     while games.running:
         positions = Positions(*(array.copy() for array in games.positions()))
-        low, high = table.bounds(positions, Rules().max_plies)
-        lead = positions.boards[:, 12].astype(np.int64) - positions.boards[:, 13]
-        least, greatest = np.sign(lead + low), np.sign(lead + high)
+        bounds = final_bounds(table, positions, Rules().max_plies)
         boards.append(positions.boards)
         numbers.append(games.games.copy())
         souths.append(games.south_to_move.copy())
-        known.append(np.where(least == greatest, (least + 1) / 2, np.nan))
+        known.append(np.where(bounds.decided, (np.sign(bounds.least) + 1) / 2, np.nan))
         games.play(agent.decide(positions).moves)
     number = np.concatenate(numbers)
     south_result = (np.sign(games.scores[:, 0] - games.scores[:, 1]) + 1) / 2

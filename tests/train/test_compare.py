@@ -97,6 +97,14 @@ def test_another_comparison_in_the_folder_is_not_mixed_in(tmp_path, files, run, 
     assert code == 2 and "holds another comparison, A.toml differs" in err
 
 
+def test_a_missing_table_of_either_is_told_before_anything_is_trained(tmp_path, files, run):
+    text = (tmp_path / "quiet.toml").read_text().replace('endgames = "none"', 'endgames = "both"')
+    (tmp_path / "quiet.toml").write_text(text.replace("table = 10", "table = 24"))
+    code, out, err = run(*files, "--seeds", "1", *WORDS)
+    assert (code, out) == (2, "")
+    assert "there is no table of 24 seeds" in err and len(err.splitlines()) == 1
+
+
 def test_minutes_in_which_nothing_is_learned_are_pointed_out(tmp_path, files, run, monkeypatch):
     monkeypatch.setattr("train.arms.budget", lambda settings: Budget(minutes=1e-6))
     code, _, err = run(*files, "--seeds", "1", *WORDS)

@@ -10,15 +10,9 @@ from agents.search.proofs import OPEN as UNPROVED
 from agents.search.tree import CHILDREN, PROOF, STATUS
 from agents.tablebase.build import build_table
 from agents.tablebase.probe import NO_MARGIN, Tablebase
-from oware_env.lockstep import Lockstep
 from oware_env.positions import Positions
 from oware_env.rules import Rules
 from oware_env.state import State
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory):
-    return Tablebase(build_table(7, folder=tmp_path_factory.mktemp("tables")))
 
 
 def even(positions):
@@ -117,44 +111,27 @@ def test_a_move_that_loses_for_certain_is_not_tried_again(table):
     assert checked > 30
 
 
-def games_won(table, start, simulations, defence):
-    """Which of the games that South is proved to win it does win, bool[G]."""
-    winner = Mcts(Search(even, simulations=simulations, table=table.arrays), "winner")
-    random = np.random.default_rng(0)
-    games = Lockstep(start, np.ones(len(start.plies), np.bool_))
-    while games.running:
-        positions = Positions(*(array.copy() for array in games.positions()))
-        south = games.south_to_move.copy()
-        moves = winner.decide(positions).moves.astype(np.int64)
-        lows, highs = table.move_bounds(positions, 400)
-        score = highs.astype(np.float64) if defence == "best" else random.random(lows.shape)
-        answers = np.where(lows != NO_MARGIN, score, -np.inf).argmax(axis=1)
-        games.play(np.where(south, moves, answers))
-    return games.scores[:, 0] > games.scores[:, 1]
-
-
-def proved_wins(table, seeds, count):
-    """Proved wins among ``count`` positions of so many seeds."""
-    sample = uniform_positions(seeds, count, seed=11)
-    wins = truth(table, sample, 400).results == 1
-    return Positions(*(array[wins] for array in sample))
+def winner(table, simulations):
+    """A search that knows nothing but the table."""
+    return Mcts(Search(even, simulations=simulations, table=table.arrays), "winner")
 
 
 @pytest.mark.parametrize("simulations", [1, 16])
 @pytest.mark.parametrize("defence", ["best", "random"])
-def test_every_proved_win_is_won(table, defence, simulations):
+def test_every_proved_win_is_won(table, proved_wins, games_won, defence, simulations):
     """Slow games are no excuse: the move limit ends each, and it must end as proved."""
-    start = proved_wins(table, 7, 1000)
+    start = proved_wins(table, [7], 1000)
     assert len(start.plies) > 400
-    assert games_won(table, start, simulations, defence).all()
+    assert games_won(table, winner(table, simulations), start, defence)[0].all()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("defence", ["best", "random"])
-def test_ten_thousand_proved_wins_of_up_to_ten_seeds_are_won(tmp_path, defence):
+def test_ten_thousand_proved_wins_of_up_to_ten_seeds_are_won(
+    tmp_path, proved_wins, games_won, defence
+):
     table = Tablebase(build_table(10, folder=tmp_path))
-    parts = [proved_wins(table, seeds, 4500) for seeds in range(4, 11)]
-    start = Positions(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+    start = proved_wins(table, range(4, 11), 4500)
     assert len(start.plies) >= 10_000
     for simulations in (1, 16, 64):
-        assert games_won(table, start, simulations, defence).all()
+        assert games_won(table, winner(table, simulations), start, defence)[0].all()
