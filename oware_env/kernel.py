@@ -11,6 +11,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,15 +61,21 @@ def _open_cache() -> Path:
 CACHE = _open_cache()
 
 
-def kernel(function: Callable[..., Any]) -> Any:
+def kernel(function: Callable[..., Any] | None = None, *, reorders_sums: bool = False) -> Any:
     """Compile ``function`` with Numba on first call, kept in the keyed cache between processes.
 
-    Kernels divide like numpy (no ZeroDivisionError) and release the interpreter lock. With
+    Kernels divide like numpy (no ZeroDivisionError) and release the interpreter lock. One that
+    ``reorders_sums`` may add and multiply floats in another order, as vector units like it: for
+    networks, whose last bits mean nothing; NaN and infinities keep their meaning. With
     ``NUMBA_DISABLE_JIT=1`` the plain Python function comes back, all the way down.
     """
+    if function is None:
+        return partial(kernel, reorders_sums=reorders_sums)
+    fastmath = {"reassoc", "contract", "nsz", "arcp"} if reorders_sums else False
     configured = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(CACHE)
     try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        compile_ = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=fastmath)
+        return compile_(function)
     finally:
         numba.config.CACHE_DIR = configured

@@ -1,0 +1,133 @@
+"""The folded network on the CPU, compiled: what :func:`agents.neural.folded.judge` says, sooner.
+
+A search asks for some fifty positions at a time, and a call of torch costs as much as its work
+then; besides, torch passes the whole batch through memory for every step. Here the rows go
+through the network a few at a time, so that what they leave behind stays in the core's own cache,
+and the products of so few rows are those that BLAS does on the spot, without copying the weights
+(docs/decisions/0013). The answer for a row may differ in the last bits with its place in the batch.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from agents.neural.folded import Folded
+from oware_env.kernel import kernel
+
+ROWS = 24  # that pass through a network of width 128 together; fewer of a wider one
+EPSILON = np.float32(1e-5)  # as torch's LayerNorm
+
+
+class Arrays(NamedTuple):
+    """:class:`Folded` as arrays, and room for what ``ROWS`` rows leave behind."""
+
+    offsets: np.ndarray
+    table: np.ndarray
+    bias: np.ndarray
+    inner: np.ndarray
+    inner_bias: np.ndarray
+    outer: np.ndarray
+    norm: np.ndarray
+    norm_bias: np.ndarray
+    head: np.ndarray
+    head_bias: np.ndarray
+    room: np.ndarray  # float32[3, rows, W]
+
+
+def arrays_of(folded: Folded) -> Arrays:
+    """The arrays of a folded network on the CPU; they share its memory."""
+    width = len(folded.bias)
+    # BLAS would give a larger product to several threads.
+    rows = max(1, ROWS * 128 * 128 // max(width * width, 128 * 128))
+    room = np.zeros((3, rows, width), np.float32)
+    return Arrays(*(tensor.numpy() for tensor in folded), room)
+
+
+@kernel(reorders_sums=True)
+def _normalise(rows, out):
+    """Shift and scale each row to mean 0 and variance 1."""
+    width = np.float32(rows.shape[1])
+    for row in range(len(rows)):
+        total = np.float32(0.0)
+        for entry in range(rows.shape[1]):
+            total += rows[row, entry]
+        mean = total / width
+        squares = np.float32(0.0)
+        for entry in range(rows.shape[1]):
+            squares += (rows[row, entry] - mean) * (rows[row, entry] - mean)
+        scale = np.float32(1.0) / np.sqrt(squares / width + EPSILON)
+        for entry in range(rows.shape[1]):
+            out[row, entry] = (rows[row, entry] - mean) * scale
+
+
+@kernel(reorders_sums=True)
+def _look_up(inputs, offsets, table, bias, out):
+    """The first layer: the bias and fifteen rows of the table, summed for each input."""
+    for row in range(len(inputs)):
+        for entry in range(len(bias)):
+            out[row, entry] = bias[entry]
+        for place in range(len(offsets)):
+            picked = offsets[place] + np.int64(inputs[row, place])
+            for entry in range(len(bias)):
+                out[row, entry] += table[picked, entry]
+
+
+@kernel(reorders_sums=True)
+def _affine_relu(rows, scale, shift):
+    """In place: the positive part of rows * scale + shift; NaN stays NaN."""
+    for row in range(len(rows)):
+        for entry in range(rows.shape[1]):
+            value = rows[row, entry] * scale[entry] + shift[entry]
+            rows[row, entry] = np.float32(0.0) if value < np.float32(0.0) else value
+
+
+@kernel(reorders_sums=True)
+def _add(rows, others):
+    """In place: rows + others."""
+    for row in range(len(rows)):
+        for entry in range(rows.shape[1]):
+            rows[row, entry] += others[row, entry]
+
+
+@kernel
+def _read_heads(outputs, bias, logits, values):
+    """Write policy logits, and P(win) - P(loss), of the joint product of both heads."""
+    for row in range(len(outputs)):
+        for move in range(6):
+            logits[row, move] = outputs[row, move] + bias[move]
+        win, draw, loss = (
+            outputs[row, 6] + bias[6],
+            outputs[row, 7] + bias[7],
+            outputs[row, 8] + bias[8],
+        )
+        most = max(win, draw, loss)
+        win, draw, loss = np.exp(win - most), np.exp(draw - most), np.exp(loss - most)
+        values[row] = (win - loss) / (win + draw + loss)
+
+
+@kernel
+def judge_inputs(arrays, inputs):
+    """(logits float32[B, 6], values float32[B]) of uint8[B, 15]."""
+    count = len(inputs)
+    logits, values = np.empty((count, 6), np.float32), np.empty(count, np.float32)
+    ones = np.ones(arrays.room.shape[2], np.float32)
+    step = arrays.room.shape[1]
+    for start in range(0, count, step):
+        stop = min(count, start + step)
+        features, normed, hidden = (
+            arrays.room[0, : stop - start],
+            arrays.room[1, : stop - start],
+            arrays.room[2, : stop - start],
+        )
+        _look_up(inputs[start:stop], arrays.offsets, arrays.table, arrays.bias, features)
+        for block in range(len(arrays.inner)):
+            _normalise(features, normed)
+            np.dot(normed, arrays.inner[block], hidden)
+            _affine_relu(hidden, ones, arrays.inner_bias[block])
+            np.dot(hidden, arrays.outer[block], normed)
+            _add(features, normed)
+        _normalise(features, normed)
+        _affine_relu(normed, arrays.norm, arrays.norm_bias)
+        outputs = np.dot(normed, arrays.head)
+        _read_heads(outputs, arrays.head_bias, logits[start:stop], values[start:stop])
+    return logits, values
