@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from agents.base import Agent, Evaluator
+from agents.compiled import remembering
 from agents.neural.checkpoint import load_network, newest_checkpoint
 from agents.neural.evaluator import NetworkEvaluator, check_device, use_one_thread
 from agents.policy import likeliest_moves, masked_policies
@@ -55,7 +56,11 @@ def neural_agent(
     if sims is None:
         return PolicyAgent(evaluator, name)
     search = Search(
-        evaluator, evaluator.rules, simulations=sims, exploration=EXPLORATION, table=table
+        remembering(evaluator, slots=0),
+        evaluator.rules,
+        simulations=sims,
+        exploration=EXPLORATION,
+        table=table,
     )
     return Mcts(search, name)
 

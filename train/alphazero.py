@@ -109,7 +109,6 @@ def unit_figures(played: Played, learned: dict[str, float]) -> dict[str, float]:
         "selfplay/evaluations_per_position": figures["evaluations"] / figures["positions"],
         "time/unit": seconds,
         "time/network": network_seconds,
-        "time/encode": figures["encode_seconds"],
         "time/evaluations": figures["evaluations"],
         "speed/games_per_second": figures["games"] / seconds,
         "speed/simulations_per_second": figures["simulations"] / seconds,

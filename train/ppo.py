@@ -18,6 +18,7 @@ from agents.neural.checkpoint import network_from
 from agents.neural.evaluator import NetworkEvaluator
 from agents.neural.network import Heads
 from agents.policy import draw_moves
+from agents.search.cache import CachedEvaluator
 from agents.trained import PolicyAgent
 from oware_env.encoding import MASKS, network_input
 from oware_env.lockstep import Lockstep
@@ -27,7 +28,7 @@ from train.config import Config
 from train.learner import LOSSES, Learner, value_losses
 from train.pool import Pool, pack_pair, unpack_pair
 from train.samples import DRAW, GameEnds, make_samples
-from train.selfplay import Clocked, SelfPlayUnit, game_figures, start_games
+from train.selfplay import SelfPlayUnit, game_figures, network_seconds, start_games
 from train.training import train_new_run
 
 LIVE, AS_SOUTH, AS_NORTH = range(3)  # whose plies are learned from in a game
@@ -78,11 +79,12 @@ def play_unit(unit: SelfPlayUnit) -> Played:
     """Play the games of a unit; the same unit gives the same bytes on the same machine type."""
     torch.set_num_threads(1)
     start = time.perf_counter()
-    config, clocks, agents = unit.config, [], []
+    config, judges, agents = unit.config, [], []
     for weights in unpack_pair(unit.weights):
         network = network_from(weights, config.network, f"unit {unit.number}")
-        clocks.append(Clocked(NetworkEvaluator(network, config.rules, config.device)))
-        agents.append(PolicyAgent(clocks[-1], "policy"))
+        judge = NetworkEvaluator(network, config.rules, config.device)
+        judges.append((judge, CachedEvaluator(judge, config.rules, slots=0)))  # counts calls
+        agents.append(PolicyAgent(judges[-1][1], "policy"))
     learner, past = agents
     games, seats = start_games(config, unit.number), learner_seats(config)
     plies = []
@@ -99,7 +101,7 @@ def play_unit(unit: SelfPlayUnit) -> Played:
     noted = _Noted(*(np.concatenate(arrays) for arrays in zip(*plies, strict=True)))
     experience = make_experience(noted, ends, config.ppo.trace)
     figures = _figures(experience, ends, seats) | {
-        "network_seconds": sum(clock.seconds for clock in clocks),
+        "network_seconds": sum(network_seconds(*pair) for pair in judges),
         "seconds": time.perf_counter() - start,
     }
     return Played(experience, ends, games.moves(), figures)

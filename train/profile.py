@@ -26,8 +26,7 @@ class Profile(NamedTuple):
 
     wall: float  # from the start of the budget to the last unit
     workers: int  # processes that play; 0: the driver plays
-    network: float  # summed over workers: in the network, inputs left out
-    encode: float  # turning positions into inputs
+    network: float  # summed over workers: in the network, turning positions into inputs included
     tree: float  # the rest of the units: the search tree, the games, the samples
     learner: float  # the driver: learning from units
     waiting: float  # the driver: for the next unit
@@ -37,7 +36,7 @@ class Profile(NamedTuple):
     @property
     def playing(self) -> float:
         """Seconds of workers that went into units."""
-        return self.network + self.encode + self.tree
+        return self.network + self.tree
 
 
 def read_profile(run: Path, config: Config) -> Profile:
@@ -49,13 +48,11 @@ def read_profile(run: Path, config: Config) -> Profile:
         """The sum of a figure over all units."""
         return float(sum(unit.get(f"time/{name}", 0.0) for unit in units))
 
-    network, encode = total("network"), total("encode")
     return Profile(
         wall=60 * max((unit["total/minutes"] for unit in units), default=0.0),
         workers=config.workers,
-        network=network - encode,
-        encode=encode,
-        tree=total("unit") - network,
+        network=total("network"),
+        tree=total("unit") - total("network"),
         learner=total("learner"),
         waiting=total("waiting") - (0.0 if config.workers else total("unit")),
         evaluations=total("evaluations"),
@@ -104,7 +101,7 @@ def profile_text(profile: Profile, config: Config, peak: float) -> str:
 
 
 def _worker_parts(profile: Profile) -> dict[str, float]:
-    return {"network": profile.network, "tree": profile.tree, "encode": profile.encode}
+    return {"network": profile.network, "tree": profile.tree}
 
 
 def _shares(parts: dict[str, float], whole: float) -> str:

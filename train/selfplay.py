@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from agents.compiled import remembering
 from agents.neural.checkpoint import network_from
 from agents.neural.evaluator import NetworkEvaluator
 from agents.policy import draw_moves
@@ -38,20 +39,6 @@ class Played(NamedTuple):
     ends: GameEnds
     moves: tuple[np.ndarray, np.ndarray]  # Lockstep.moves, from the starts of start_games
     figures: dict[str, float]  # means for the log; times in seconds are not reproducible
-
-
-class Clocked:
-    """An evaluator that notes the time spent in it."""
-
-    def __init__(self, evaluator: NetworkEvaluator) -> None:
-        self.evaluator, self.seconds = evaluator, 0.0
-
-    def __call__(self, positions: Positions) -> tuple[np.ndarray, np.ndarray]:
-        """What the evaluator says."""
-        start = time.perf_counter()
-        answer = self.evaluator(positions)
-        self.seconds += time.perf_counter() - start
-        return answer
 
 
 class _Diary:
@@ -108,8 +95,7 @@ def play_unit(unit: SelfPlayUnit) -> Played:
     config = unit.config
     network = network_from(load(unit.weights), config.network, f"unit {unit.number}")
     judge = NetworkEvaluator(network, config.rules, config.device)
-    clocked = Clocked(judge)
-    evaluator = CachedEvaluator(clocked, config.rules)
+    evaluator = remembering(judge)
     games = start_games(config, unit.number)
     endgames = Endgames(config, games.positions().keys)
     search = Search(
@@ -135,10 +121,15 @@ def play_unit(unit: SelfPlayUnit) -> Played:
         "evaluations": float(evaluator.judged),
         "cache_hits": 1.0 - evaluator.judged / max(1, evaluator.asked),
         "seconds": time.perf_counter() - start,
-        "network_seconds": clocked.seconds,
-        "encode_seconds": judge.encode_seconds,
+        "network_seconds": network_seconds(judge, evaluator),
     }
     return Played(samples, ends, games.moves(), figures)
+
+
+def network_seconds(network: NetworkEvaluator, memory: CachedEvaluator) -> float:
+    """What a unit spent in the network, from its calls: inside compiled loops there is no clock."""
+    mean = max(1, round(memory.judged / max(1, memory.calls)))
+    return memory.calls * network.seconds_a_call(mean)
 
 
 def start_games(config: Config, number: int) -> Lockstep:

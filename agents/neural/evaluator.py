@@ -1,5 +1,6 @@
 """The network as an evaluator for search: positions in, logits and values out, in one batch."""
 
+import statistics
 import time
 
 import numpy as np
@@ -24,20 +25,28 @@ class NetworkEvaluator:
     def __init__(self, network: Network, rules: Rules = Rules(), device: str = "cpu") -> None:
         self.rules = require_abapa(rules)
         self.device = torch.device(device)
-        self.encode_seconds = 0.0  # spent so far on turning positions into inputs
         self._folded = fold(network, self.device)
-        self._arrays = arrays_of(self._folded) if self.device.type == "cpu" else None
+        self.arrays = arrays_of(self._folded) if self.device.type == "cpu" else None
 
     def __call__(self, positions: Positions) -> tuple[np.ndarray, np.ndarray]:
         """(logits float32[B, 6], values float32[B] in [-1, 1])."""
-        started = time.perf_counter()
         inputs = network_input(positions.boards, positions.plies, self.rules.max_plies)
-        self.encode_seconds += time.perf_counter() - started
-        if self._arrays is not None:
-            logits, values = judge_inputs(self._arrays, inputs)
+        if self.arrays is not None:
+            logits, values = judge_inputs(self.arrays, inputs)
             return logits, values
         logits, values = judge(self._folded, torch.from_numpy(inputs).to(self.device))
         return logits.cpu().numpy(), values.cpu().numpy()
+
+    def seconds_a_call(self, count: int) -> float:
+        """Seconds that judging ``count`` positions takes now: a clock for compiled loops."""
+        boards, plies = np.zeros((count, 14), np.int8), np.zeros(count, np.int32)
+        positions = Positions(boards, plies, np.zeros(count, np.uint64))
+        times = []
+        for _ in range(3):
+            started = time.perf_counter()
+            self(positions)
+            times.append(time.perf_counter() - started)
+        return statistics.median(times)
 
 
 def use_one_thread() -> None:

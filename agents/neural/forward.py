@@ -40,7 +40,8 @@ def arrays_of(folded: Folded) -> Arrays:
     # BLAS would give a larger product to several threads.
     rows = max(1, ROWS * 128 * 128 // max(width * width, 128 * 128))
     room = np.zeros((3, rows, width), np.float32)
-    return Arrays(*(tensor.numpy() for tensor in folded), room)
+    arrays = {name: tensor.numpy() for name, tensor in folded._asdict().items()}
+    return Arrays(**arrays, room=room)
 
 
 @kernel(reorders_sums=True)

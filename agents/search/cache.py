@@ -15,6 +15,8 @@ from oware_env.kernel import kernel
 from oware_env.positions import Positions, mix
 from oware_env.rules import Rules, pack, require_abapa
 
+SLOTS = 1 << 17
+
 
 class Memory(NamedTuple):
     """S slots of judged positions; a slot is empty while its mover's side is 0."""
@@ -24,6 +26,17 @@ class Memory(NamedTuple):
     plies_left: np.ndarray  # uint8[S], clipped as in the network's input
     logits: np.ndarray  # float32[S, 6]
     values: np.ndarray  # float32[S]
+
+
+def new_memory(slots: int) -> Memory:
+    """A memory of ``slots`` positions that knows none."""
+    return Memory(
+        np.zeros(slots, np.int64),
+        np.zeros(slots, np.int64),
+        np.zeros(slots, np.uint8),
+        np.zeros((slots, 6), np.float32),
+        np.zeros(slots, np.float32),
+    )
 
 
 @kernel
@@ -84,31 +97,32 @@ def remember(memory, positions, max_plies, found, unknown, judged):
 class CachedEvaluator:
     """Asks ``evaluator`` only for positions that are not in its memory of ``slots`` positions.
 
-    ``asked`` and ``judged`` count the positions that came in and those passed on.
+    With 0 slots there is no memory.
+
+    ``asked`` and ``judged`` count the positions that came in and those passed on, in ``calls``.
     """
 
-    def __init__(self, evaluator: Evaluator, rules: Rules = Rules(), slots: int = 1 << 17) -> None:
+    def __init__(self, evaluator: Evaluator, rules: Rules = Rules(), slots: int = SLOTS) -> None:
         self.evaluator = evaluator
         self.rules = require_abapa(rules)
-        self.asked = self.judged = 0
-        self._memory = Memory(
-            np.zeros(slots, np.int64),
-            np.zeros(slots, np.int64),
-            np.zeros(slots, np.uint8),
-            np.zeros((slots, 6), np.float32),
-            np.zeros(slots, np.float32),
-        )
+        self.asked = self.judged = self.calls = 0
+        self.memory = new_memory(slots) if slots else None
 
     def __call__(self, positions: Positions) -> tuple[np.ndarray, np.ndarray]:
         """(logits float32[B, 6], values float32[B]) as the evaluator gave them, now or before."""
         boards, plies, keys = positions
-        found = np.empty((len(plies), 6), np.float32), np.empty(len(plies), np.float32)
-        unknown = recall(self._memory, boards, plies, self.rules.max_plies, found)
         self.asked += len(plies)
+        if self.memory is None:
+            self.judged += len(plies)
+            self.calls += 1
+            return self.evaluator(positions)
+        found = np.empty((len(plies), 6), np.float32), np.empty(len(plies), np.float32)
+        unknown = recall(self.memory, boards, plies, self.rules.max_plies, found)
         self.judged += len(unknown)
         if len(unknown):
+            self.calls += 1
             asked = Positions(boards[unknown], plies[unknown], keys[unknown])
             logits, values = self.evaluator(asked)
             judged = np.ascontiguousarray(logits), np.ascontiguousarray(values)
-            remember(self._memory, positions, self.rules.max_plies, found, unknown, judged)
+            remember(self.memory, positions, self.rules.max_plies, found, unknown, judged)
         return found

@@ -4,7 +4,7 @@
 most visited move. Self-play adds noise at the root and temperature to the choice.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -35,6 +35,24 @@ class SearchResult(NamedTuple):
     visits: np.ndarray  # int32[B, 6]; sums to the simulations but for moves proved to lose
     values: np.ndarray  # float32[B], mean value of the root for the mover; exact when proved
     priors: np.ndarray  # float32[B, 6], the evaluator's policy at the root, noise included
+
+
+class Limits(NamedTuple):
+    """How far a search goes; see :func:`agents.search.tree.select`."""
+
+    games: int
+    simulations: int
+    exploration: float
+    endings: tuple[int, TableArrays | None]
+
+
+@runtime_checkable
+class GrowingEvaluator(Protocol):
+    """An evaluator that can run the rounds of a search by itself, compiled."""
+
+    def grow(self, tree: Tree, leaves: Leaves, limits: Limits) -> int:
+        """Select, judge, expand until all games are done; the first leaf judged NaN, or -1."""
+        ...
 
 
 class Search:
@@ -88,14 +106,19 @@ class Search:
             prove_roots(tree, games, self._endings)
         if noise > 0.0:
             add_root_noise(tree, positions.keys, noise)
-        while True:
-            count = select(tree, games, self.simulations, self.exploration, self._endings, leaves)
-            if count == 0:
-                break
-            self._judge(count, positions.keys)
+        self._grow(positions.keys)
         visits, values = np.empty((games, 6), np.int32), np.empty(games, np.float32)
         read_roots(tree, self.simulations, self.exploration, visits, values)
         return SearchResult(visits, values, root_priors(tree, games))
+
+    def _grow(self, keys: np.ndarray) -> None:
+        """Run all rounds: one leaf of every game that has simulations left, until none has."""
+        limits = Limits(len(keys), self.simulations, self.exploration, self._endings)
+        if isinstance(self.evaluator, GrowingEvaluator):
+            self._refuse_nan(self.evaluator.grow(self._tree, self._leaves, limits))
+            return
+        while count := select(self._tree, *limits, self._leaves):
+            self._judge(count, keys)
 
     def _judge(self, count: int, keys: np.ndarray) -> None:
         """Have the packed leaves evaluated and put what came back into the trees."""
@@ -106,12 +129,13 @@ class Search:
                 f"the evaluator answered {count} positions with logits {logits.shape} and values "
                 f"{values.shape}; they must be ({count}, 6) and ({count},)"
             )
-        row = expand(self._tree, self._leaves, count, logits, values)
+        self._refuse_nan(expand(self._tree, self._leaves, count, logits, values))
+
+    def _refuse_nan(self, row: int) -> None:
+        """Raise ValueError when ``row`` of the leaves, -1 for none, was judged NaN."""
         if row >= 0:
-            raise ValueError(
-                f"the evaluator returned NaN for board {boards[row].tolist()} at ply {plies[row]}: "
-                f"logits {logits[row].tolist()}, value {values[row]}"
-            )
+            board, ply = self._leaves.boards[row].tolist(), self._leaves.plies[row]
+            raise ValueError(f"the evaluator returned NaN for board {board} at ply {ply}")
 
 
 class Mcts:

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
 
 from oware_env import kernel
@@ -187,3 +188,17 @@ def test_the_properties_of_the_rules_hold_without_compilation():
     )
     assert result.returncode == 0, result.stdout + result.stderr
     assert re.search(r"^\d\d passed in", result.stdout, re.MULTILINE), result.stdout
+
+
+def test_reordered_sums_keep_nan_and_infinity():
+    @kernel.kernel(reorders_sums=True)
+    def total(numbers):
+        sum_ = 0.0
+        for number in numbers:
+            sum_ += number
+        return sum_
+
+    assert total(np.arange(100.0)) == 4950.0
+    assert np.isnan(total(np.array([1.0, np.nan, 2.0])))
+    assert total(np.array([1.0, np.inf])) == np.inf
+    assert np.isnan(total(np.array([np.inf, -np.inf])))
