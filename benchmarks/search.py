@@ -1,15 +1,15 @@
 """Lock-step search with a 128x4 network on one core, beside OpenSpiel's C++ MCTS with rollouts."""
 
 import statistics
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from agents.base import Evaluator
 from benchmarks.figure import ROUNDS, Figure, Mark, clock
 from oware_env.batch import Batch
 from oware_env.episode import random_opponent
 from oware_env.positions import Positions
+
+if TYPE_CHECKING:
+    from agents.neural.evaluator import NetworkEvaluator
 
 GAMES = 512
 SIMULATIONS = 32
@@ -25,19 +25,6 @@ class SearchSpeed(NamedTuple):
     network_share: float  # of the time
 
 
-class _Clocked:
-    """An evaluator that adds up the time spent in it."""
-
-    def __init__(self, evaluator: Evaluator) -> None:
-        self.evaluator, self.seconds = evaluator, 0.0
-
-    def __call__(self, positions: Positions) -> tuple[np.ndarray, np.ndarray]:
-        started = clock()
-        answer = self.evaluator(positions)
-        self.seconds += clock() - started
-        return answer
-
-
 def openspiel_simulations_per_second(seed: int) -> float:
     """OpenSpiel's C++ search from the start position, one rollout a simulation."""
     import pyspiel
@@ -51,7 +38,7 @@ def openspiel_simulations_per_second(seed: int) -> float:
     return PEER_SIMULATIONS / (clock() - started)
 
 
-def network_evaluator() -> Evaluator:
+def network_evaluator() -> "NetworkEvaluator":
     """A 128x4 network with weights that are not zero anywhere: speed does not depend on them."""
     import torch
 
@@ -76,22 +63,27 @@ def mid_game_positions(games: int = GAMES, plies: int = OPENING_PLIES) -> Positi
 
 def search_speeds(rounds: int = ROUNDS) -> tuple[list[SearchSpeed], list[float]]:
     """Our speeds and the peer's simulations a second, in alternating rounds."""
+    from agents.compiled import remembering
     from agents.search.mcts import Search
 
-    clocked = _Clocked(network_evaluator())
-    search = Search(clocked, simulations=SIMULATIONS)
+    judge = network_evaluator()
+    evaluator = remembering(judge, slots=0)
+    search = Search(evaluator, simulations=SIMULATIONS)
     positions = mid_game_positions()
     search.run(positions)  # compiles
     count = GAMES * SIMULATIONS
     ours, theirs = [], []
     for seed in range(rounds):
         for _ in range(2):
-            clocked.seconds = 0.0
+            calls, judged = evaluator.calls, evaluator.judged
             started = clock()
             search.run(positions)
             seconds = clock() - started
-            tree = (seconds - clocked.seconds) / count
-            ours.append(SearchSpeed(count / seconds, tree, clocked.seconds / seconds))
+            calls, judged = evaluator.calls - calls, evaluator.judged - judged
+            network = calls * judge.seconds_a_call(judged // calls)
+            ours.append(
+                SearchSpeed(count / seconds, (seconds - network) / count, network / seconds)
+            )
         theirs.append(openspiel_simulations_per_second(seed))
     return ours, theirs
 
