@@ -83,12 +83,12 @@ def test_where_there_is_no_choice_no_time_is_spent(monkeypatch):
 
 def test_a_proved_position_takes_no_more_time(table, monkeypatch):
     evaluator = Clock(monkeypatch)
-    state = State.parse("0-0-0-0-1-1-1-0-0-0-0-1-23-21-S")  # F takes two seeds: 25
+    state = State.parse("0-0-1-1-1-0-0-0-1-0-0-0-22-22-S")  # E wins; C and D lose
     keys = game_keys(np.uint64(0), np.arange(1))
     asked = as_positions(state.board[None], np.array([0]), keys)
     search = Search(evaluator, simulations=1000, table=table.arrays)
     answer = Mcts(search, "timed", time=5.0).decide(asked)
-    assert answer.moves[0] == 5 and answer.value[0] == 1 and evaluator.now < 0.1
+    assert answer.moves[0] == 4 and answer.value[0] == 1 and evaluator.now < 0.1
 
 
 def test_a_timed_search_keeps_a_tree_for_each_of_its_games(positions, monkeypatch):
