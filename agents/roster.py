@@ -124,10 +124,7 @@ MATCH_PLAY = {  # of tree searches
     "time": TIME._replace(meaning="seconds a move, instead of simulations"),
     "reuse": Parameter(str, "no", "yes keeps the tree from move to move", choices=("no", "yes")),
     "choice": Parameter(
-        str,
-        "visits",
-        "the move with most visits, or best lower bound: lcb",
-        choices=("visits", "lcb"),
+        str, "lcb", "plays the best lower bound, lcb, or the most visits", choices=("lcb", "visits")
     ),
 }
 

@@ -35,6 +35,8 @@ MOST_SIMULATIONS = 1 << 20  # of one timed move: a tree of 128 MB
 SLICE = 8  # simulations between two looks at the clock
 # A tree has room for the root, a node a simulation, and six moves that a table may decide.
 SPARE_NODES = 7
+# How a move is chosen; the first is usual. It beat the other with 57-59 % (docs/match_play.md).
+CHOICES = ("lcb", "visits")
 
 
 class SearchResult(NamedTuple):
@@ -169,7 +171,7 @@ class MatchPlay(NamedTuple):
     sims: int | None = None  # simulations a move; exactly one of this and the next is given
     time: float | None = None  # seconds a move and position
     reuse: bool = False  # keep the trees from move to move
-    choice: str = "visits"  # or "lcb": by lower confidence bound
+    choice: str = CHOICES[0]  # of the move; see Mcts
 
     def __str__(self) -> str:
         limit = f"sims={self.sims}" if self.time is None else f"time={self.time:.10g}"
@@ -177,13 +179,11 @@ class MatchPlay(NamedTuple):
         return limit + kept + (f",choice={self.choice}" if self.choice != CHOICES[0] else "")
 
 
-CHOICES = ("visits", "lcb")
-
-
 class Mcts:
-    """The agent: search, then the most visited move, ties at random from the game's key.
+    """The agent: search, then the move with the highest lower confidence bound (``confidence.py``).
 
-    With ``choice="lcb"`` the move with the highest lower confidence bound (``confidence.py``).
+    With ``choice="visits"`` it is the most visited move. Ties are broken at random from the
+    game's key.
 
     With a ``time`` each position gets so many seconds of its own, one position after another, as
     from alpha-beta: what an agent finds does not depend on how many games are played side by side,
@@ -204,7 +204,7 @@ class Mcts:
         *,
         time: float | None = None,
         reuse: bool = False,
-        choice: str = "visits",
+        choice: str = CHOICES[0],
     ) -> None:
         """Raises OwareError when ``time`` is no number above 0 or ``choice`` is unknown."""
         is_number = isinstance(time, int | float) and not isinstance(time, bool)

@@ -95,14 +95,14 @@ def test_with_simulations_a_search_plays(run, positions):
 @pytest.mark.parametrize("rules", [Rules(), Rules(max_plies=60)])
 def test_specs_name_trained_agents(run, positions, rules):
     asked = positions(20, rules=rules)
-    plays = ("", None), (":sims=4", 4), (":sims=4,choice=lcb", MatchPlay(4, choice="lcb"))
+    plays = ("", None), (":sims=4", 4), (":sims=4,choice=visits", MatchPlay(4, choice="visits"))
     for ending, play in plays:
         spec = f"{run}{ending}"
         agent = agents.make(spec, rules)
         assert agent.name == spec
         assert same(agent.decide(asked), load_agent(run, rules, play=play).decide(asked))
     state = State.initial()
-    for limit in ("sims=4", "time=0.01", "sims=4,reuse=yes", "time=0.01,reuse=yes,choice=lcb"):
+    for limit in ("sims=4", "time=0.01", "sims=4,reuse=yes", "time=0.01,reuse=yes,choice=visits"):
         agent = agents.make(f"{run}:{limit}")
         assert agent.name == f"{run}:{limit}"
         assert agents.choose(agent, state) in state.legal_moves
@@ -116,7 +116,7 @@ def test_bad_specs_of_trained_agents_are_refused_in_one_line(run, tmp_path):
         (f"{run}:sims=0", "sims must be a whole number from 1"),
         (f"{run}:depth=4", "no parameter 'depth'"),
         (f"{run}:sims=4,time=1", "give either sims or time, not both"),
-        (f"{run}:choice=lcb", "choice is for a search: give sims or time as well"),
+        (f"{run}:choice=visits", "choice is for a search: give sims or time as well"),
     ):
         with pytest.raises(OwareError) as caught:
             agents.make(spec)

@@ -99,7 +99,7 @@ def test_equal_bounds_are_decided_by_the_key():
 def test_the_agent_plays_the_highest_bound(positions):
     games = positions(200, seed=8)
     search = Search(row_wise, simulations=64)
-    by_bound = Mcts(search, "lcb", choice="lcb").decide(games)
+    by_bound = Mcts(search, "lcb").decide(games)
     result = search.run(games)
     bounds = np.where(
         result.visits >= 0.15 * result.visits.max(axis=1, keepdims=True),
@@ -107,7 +107,7 @@ def test_the_agent_plays_the_highest_bound(positions):
         -np.inf,
     )
     assert np.array_equal(bounds[np.arange(200), by_bound.moves], bounds.max(axis=1))
-    by_visits = Mcts(search, "visits").decide(games)
+    by_visits = Mcts(search, "visits", choice="visits").decide(games)
     assert np.array_equal(by_bound.policy, by_visits.policy)
     assert np.array_equal(by_bound.value, by_visits.value)
     assert 0 < (by_bound.moves != by_visits.moves).mean() < 0.5
@@ -118,4 +118,4 @@ def test_a_proved_win_is_played(table):
     keys = game_keys(np.uint64(0), np.arange(1))
     asked = as_positions(state.board[None], np.array([0]), keys)
     search = Search(row_wise, simulations=20, table=table.arrays)
-    assert Mcts(search, "lcb", choice="lcb").decide(asked).moves[0] == 4
+    assert Mcts(search, "lcb").decide(asked).moves[0] == 4

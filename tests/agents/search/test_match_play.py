@@ -120,7 +120,7 @@ def test_the_real_clock_ends_a_search():
         (MatchPlay(time=0.0), "time must be a number of seconds above 0, not 0.0"),
         (MatchPlay(time=float("nan")), "a number of seconds above 0, not nan"),
         (MatchPlay(time=True), "a number of seconds above 0, not True"),
-        (MatchPlay(sims=4, choice="best"), "choice must be one of visits, lcb, not 'best'"),
+        (MatchPlay(sims=4, choice="best"), "choice must be one of lcb, visits, not 'best'"),
     ],
 )
 def test_wrong_settings_are_refused_in_one_line(play, message):
@@ -131,4 +131,6 @@ def test_wrong_settings_are_refused_in_one_line(play, message):
 
 def test_settings_read_as_in_a_spec():
     assert str(MatchPlay(sims=64)) == "sims=64"
-    assert str(MatchPlay(time=0.5, reuse=True, choice="lcb")) == "time=0.5,reuse=yes,choice=lcb"
+    assert (
+        str(MatchPlay(time=0.5, reuse=True, choice="visits")) == "time=0.5,reuse=yes,choice=visits"
+    )
