@@ -35,7 +35,7 @@ MOST_SIMULATIONS = 1 << 20  # of one timed move: a tree of 128 MB
 SLICE = 8  # simulations between two looks at the clock
 # A tree has room for the root, a node a simulation, and six moves that a table may decide.
 SPARE_NODES = 7
-# How a move is chosen; the first is usual. It beat the other with 57-59 % (docs/match_play.md).
+# How a move is chosen; the first is usual: it scored 58 % (docs/match_play.md).
 CHOICES = ("lcb", "visits")
 
 
