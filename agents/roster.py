@@ -15,6 +15,7 @@ from oware_env.errors import OwareError
 from oware_env.rules import Rules, require_abapa
 
 if TYPE_CHECKING:
+    from agents.search.match_play import MatchPlay
     from agents.tablebase.probe import TableArrays
 
 
@@ -76,16 +77,12 @@ def _alphabeta(build: Build) -> Agent:
 
 
 def _mcts(build: Build) -> Agent:
-    from agents.search.mcts import Mcts, Search
+    from agents.search.match_play import match_player
     from agents.search.rollout import RolloutEvaluator
 
-    search = Search(
-        RolloutEvaluator(build.rules),
-        build.rules,
-        simulations=build.values["sims"],
-        table=_table(build),
-    )
-    return Mcts(search, build.name)
+    evaluator, play = RolloutEvaluator(build.rules), _match_play(build)
+    assert play is not None  # the spec has a limit
+    return match_player(evaluator, build.rules, play, table=_table(build))
 
 
 def _openspiel_mcts(build: Build) -> Agent:
@@ -97,8 +94,18 @@ def _openspiel_mcts(build: Build) -> Agent:
 def _neural(build: Build) -> Agent:
     from agents.trained import load_agent
 
-    sims, table = build.values["sims"], _table(build)
-    return load_agent(build.name, build.rules, device=build.device, sims=sims, table=table)
+    play, table = _match_play(build), _table(build)
+    return load_agent(build.name, build.rules, device=build.device, play=play, table=table)
+
+
+def _match_play(build: Build) -> "MatchPlay | None":
+    """How a tree search is to play; None where the spec gives it no limit."""
+    from agents.search.match_play import MatchPlay
+
+    values = build.values
+    if values["sims"] is None and values["time"] is None:
+        return None
+    return MatchPlay(values["sims"], values["time"], values["reuse"] == "yes", values["choice"])
 
 
 def _table(build: Build) -> "TableArrays | None":
@@ -111,6 +118,15 @@ def _table(build: Build) -> "TableArrays | None":
 
 TABLE = Parameter(int, None, "endgame table of so many seeds that the search looks into", 1, 24)
 SIMULATIONS = Parameter(int, None, "simulations a move; without it the policy alone", 1, 1_000_000)
+TIME = Parameter(float, None, "seconds a move, instead of a depth", 0.001, 86_400)
+MATCH_PLAY = {  # of tree searches
+    "sims": SIMULATIONS,
+    "time": TIME._replace(meaning="seconds a move, instead of simulations"),
+    "reuse": Parameter(str, "no", "yes keeps the tree from move to move", choices=("no", "yes")),
+    "choice": Parameter(
+        str, "lcb", "plays the best lower bound, lcb, or the most visits", choices=("lcb", "visits")
+    ),
+}
 
 ROSTER: dict[str, Entry] = {
     "random": Entry(_scripted, "a legal move at random", {}),
@@ -125,7 +141,7 @@ ROSTER: dict[str, Entry] = {
         "exhaustive search to a depth, or for a time a move",
         {
             "depth": Parameter(int, None, "plies it looks ahead; 6 when no time is given", 1, 60),
-            "time": Parameter(float, None, "seconds a move, instead of a depth", 0.001, 86_400),
+            "time": TIME,
             "evaluation": Parameter(str, "full", "full or material", choices=("full", "material")),
             "table": TABLE,
         },
@@ -133,7 +149,11 @@ ROSTER: dict[str, Entry] = {
     "mcts": Entry(
         _mcts,
         "tree search with random rollouts",
-        {"sims": SIMULATIONS._replace(default=200, meaning="simulations a move"), "table": TABLE},
+        MATCH_PLAY
+        | {
+            "sims": SIMULATIONS._replace(meaning="simulations a move; 200 without a time"),
+            "table": TABLE,
+        },
     ),
     "openspiel-mcts": Entry(
         _openspiel_mcts,
@@ -145,8 +165,10 @@ ROSTER: dict[str, Entry] = {
     ),
 }
 
+USUAL_LIMITS = {"alphabeta": ("depth", 6), "mcts": ("sims", 200)}  # when no time is given
+
 NEURAL = Entry(
-    _neural, "a trained network: a run or checkpoint folder", {"sims": SIMULATIONS, "table": TABLE}
+    _neural, "a trained network: a run or checkpoint folder", MATCH_PLAY | {"table": TABLE}
 )
 
 
@@ -181,13 +203,24 @@ def parse_spec(spec: str) -> Spec:
             raise OwareError(f"agent {spec!r}: {key} is given twice")
         given.add(key)
         values[key] = _read_value(spec, key, text, entry.parameters[key])
-    if {"depth", "time"} <= given:
-        raise OwareError(f"agent {spec!r}: give either depth or time, not both")
-    if "table" in given and "sims" in values and values["sims"] is None:
-        raise OwareError(f"agent {spec!r}: a table is for a search: give sims as well")
-    if name == "alphabeta" and values["time"] is None and values["depth"] is None:
-        values["depth"] = 6
+    _settle_limits(spec, name, values, given)
     return Spec(name, values)
+
+
+def _settle_limits(spec: str, name: str, values: dict[str, Any], given: set[str]) -> None:
+    """Refuse two limits of a search and settings without one; set the usual one where it is due."""
+    for limit in ("depth", "sims"):
+        if {limit, "time"} <= given:
+            raise OwareError(f"agent {spec!r}: give either {limit} or time, not both")
+    if is_path(name) and values["sims"] is None and values["time"] is None:
+        for key in ("table", "reuse", "choice"):
+            if key in given:
+                raise OwareError(
+                    f"agent {spec!r}: {key} is for a search: give sims or time as well"
+                )
+    if name in USUAL_LIMITS and values["time"] is None:
+        limit, usual = USUAL_LIMITS[name]
+        values[limit] = usual if values[limit] is None else values[limit]
 
 
 def describe_roster() -> str:

@@ -189,7 +189,7 @@ def _with_simulations(specs: Iterable[str], simulations: Sequence[int]) -> list[
     found: dict[str, None] = {}
     for spec in specs:
         parsed = parse_spec(spec)
-        is_run, is_given = is_path(parsed.name), re.search(r"[:,]\s*sims\s*=", spec)
+        is_run, is_given = is_path(parsed.name), re.search(r"[:,]\s*(sims|time)\s*=", spec)
         numbers = simulations or (SIMULATIONS if is_run else ())
         if is_given or "sims" not in parsed.values or not numbers:
             found[str(parsed)] = None

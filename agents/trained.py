@@ -12,7 +12,7 @@ from agents.compiled import remembering
 from agents.neural.checkpoint import load_network, newest_checkpoint
 from agents.neural.evaluator import NetworkEvaluator, check_device, use_one_thread
 from agents.policy import likeliest_moves, masked_policies
-from agents.search.mcts import Mcts, Search
+from agents.search.match_play import MatchPlay, match_player
 from agents.tablebase.probe import TableArrays
 from oware_env.positions import Decisions, Positions
 from oware_env.rules import Rules
@@ -47,22 +47,22 @@ class PolicyAgent:
 
 
 def neural_agent(
-    evaluator: NetworkEvaluator, sims: int | None, name: str, table: TableArrays | None = None
+    evaluator: NetworkEvaluator,
+    play: int | MatchPlay | None,
+    name: str,
+    table: TableArrays | None = None,
 ) -> Agent:
-    """The agent of an evaluator: ``sims`` simulations a move, or the policy alone for None.
+    """The agent of an evaluator: a search as ``play`` says, or the policy alone for None.
 
-    A search may have a ``table`` of endgames.
+    A number stands for so many simulations a move. A search may have a ``table`` of endgames.
     """
-    if sims is None:
+    if play is None:
         return PolicyAgent(evaluator, name)
-    search = Search(
-        remembering(evaluator, slots=0),
-        evaluator.rules,
-        simulations=sims,
-        exploration=EXPLORATION,
-        table=table,
-    )
-    return Mcts(search, name)
+    settings = play if isinstance(play, MatchPlay) else MatchPlay(sims=play)
+    judge, rules = remembering(evaluator, slots=0), evaluator.rules
+    agent = match_player(judge, rules, settings, exploration=EXPLORATION, table=table)
+    agent.name = name
+    return agent
 
 
 def load_agent(
@@ -70,13 +70,17 @@ def load_agent(
     rules: Rules = Rules(),
     *,
     device: str = "cpu",
-    sims: int | None = None,
+    play: int | MatchPlay | None = None,
     table: TableArrays | None = None,
 ) -> Agent:
-    """The agent of a run or checkpoint folder. Raises OwareError in one line."""
+    """The agent of a run or checkpoint folder, as :func:`neural_agent` makes it.
+
+    Raises OwareError in one line.
+    """
     check_device(device)
     use_one_thread()
     folder = newest_checkpoint(Path(path))
     evaluator = NetworkEvaluator(load_network(folder, rules), rules, device)
-    name = str(path) if sims is None else f"{path}:sims={sims}"
-    return neural_agent(evaluator, sims, name, table)
+    settings = MatchPlay(sims=play) if isinstance(play, int) else play
+    name = str(path) if settings is None else f"{path}:{settings}"
+    return neural_agent(evaluator, settings, name, table)

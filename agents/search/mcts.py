@@ -1,16 +1,18 @@
 """Monte-Carlo tree search over many games in lock-step, guided by an evaluator.
 
-``Search`` runs the simulations and hands back visit counts; ``Mcts`` is the agent that plays the
-most visited move. Self-play adds noise at the root and temperature to the choice.
+``Search`` runs the simulations and hands back visit counts. Self-play adds noise at the root and
+temperature to the choice; how matches are played is in :mod:`agents.search.match_play`.
 """
 
+import time as clock
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from agents.base import Evaluator
-from agents.policy import draw_moves
-from agents.search.roots import add_root_noise, read_roots, root_priors
+from agents.search.confidence import lower_bounds
+from agents.search.kept_trees import Kept, KeptTrees, pack_trees
+from agents.search.roots import add_root_noise, is_settled, read_roots, root_priors
 from agents.search.tree import (
     Leaves,
     Tree,
@@ -23,10 +25,13 @@ from agents.search.tree import (
 )
 from agents.tablebase.probe import TableArrays
 from oware_env.errors import OwareError
-from oware_env.positions import Decisions, Positions
+from oware_env.positions import Positions
 from oware_env.rules import Rules, require_abapa
 
 EXPLORATION = 1.25  # the constant of PUCT, as in AlphaZero's supplement; noisy values want it
+SLICE = 8  # simulations between two looks at the clock
+# A tree has room for the root, a node a simulation, and six moves that a table may decide.
+SPARE_NODES = 7
 
 
 class SearchResult(NamedTuple):
@@ -92,33 +97,71 @@ class Search:
 
         Raises ValueError when a position is over or the evaluator returns NaN.
         """
-        games = len(positions.plies)
-        if games > len(self._leaves.games):
-            # The root, a node a simulation, and six moves of the root that a table may decide.
-            self._tree = new_tree(games, self.simulations + 7)
+        self.begin(positions)
+        if noise > 0.0:
+            add_root_noise(self._tree, positions.keys, noise)
+        self.grow(positions.keys, self.simulations)
+        return self.read(len(positions.plies))
+
+    def begin(self, positions: Positions, known: KeptTrees | None = None) -> None:
+        """Start the trees of B running positions, from what is ``known`` of them if anything.
+
+        A tree takes over as many nodes as a search makes, at most.
+        """
+        games, own = len(positions.plies), self.simulations + SPARE_NODES
+        room = own if known is None else 2 * own
+        if games > len(self._leaves.games) or room > self._tree.ints.shape[1]:
+            self._tree = new_tree(games, room)
             self._leaves = new_leaves(games)
         tree, leaves = self._tree, self._leaves
         over = plant(tree, positions.boards, positions.plies, self._endings, leaves)
         if over >= 0:
             raise ValueError(f"row {over}: the game is over, there is nothing to search")
-        self._judge(games, positions.keys)
+        count = games
+        if known is not None:
+            rows = np.flatnonzero(~known.graft(tree, positions, own))
+            count = len(rows)
+            leaves.games[:count], leaves.boards[:count] = rows, positions.boards[rows]
+            leaves.plies[:count] = positions.plies[rows]
+        if count:
+            self._judge(count, positions.keys)
         if self._endings[1] is not None:
             prove_roots(tree, games, self._endings)
-        if noise > 0.0:
-            add_root_noise(tree, positions.keys, noise)
-        self._grow(positions.keys)
-        visits, values = np.empty((games, 6), np.int32), np.empty(games, np.float32)
-        read_roots(tree, self.simulations, self.exploration, visits, values)
-        return SearchResult(visits, values, root_priors(tree, games))
 
-    def _grow(self, keys: np.ndarray) -> None:
-        """Run all rounds: one leaf of every game that has simulations left, until none has."""
-        limits = Limits(len(keys), self.simulations, self.exploration, self._endings)
+    def grow(self, keys: np.ndarray, simulations: int) -> None:
+        """Run the games on until each has finished ``simulations`` since it was begun."""
+        limits = Limits(len(keys), simulations, self.exploration, self._endings)
         if isinstance(self.evaluator, GrowingEvaluator):
             self._refuse_nan(self.evaluator.grow(self._tree, self._leaves, limits))
             return
         while count := select(self._tree, *limits, self._leaves):
             self._judge(count, keys)
+
+    def grow_until(self, keys: np.ndarray, deadline: float) -> None:
+        """Run the games on until ``perf_counter`` says ``deadline``, by SLICE simulations at least.
+
+        Ends early with all simulations done, or when no root has a choice any more.
+        """
+        done = 0
+        while done < self.simulations:
+            done = min(done + SLICE, self.simulations)
+            self.grow(keys, done)
+            if clock.perf_counter() >= deadline or is_settled(self._tree, len(keys)):
+                break
+
+    def read(self, games: int) -> SearchResult:
+        """What the trees of the first ``games`` games say."""
+        visits, values = np.empty((games, 6), np.int32), np.empty(games, np.float32)
+        read_roots(self._tree, self.simulations, self.exploration, visits, values)
+        return SearchResult(visits, values, root_priors(self._tree, games))
+
+    def bounds(self, visits: np.ndarray) -> np.ndarray:
+        """Lower confidence bounds float32[B, 6] of the moves with ``visits``, as read."""
+        return lower_bounds(self._tree, visits)
+
+    def pack(self, keys: np.ndarray, most: int) -> Kept:
+        """A copy of the trees of the games named by ``keys``, of at most ``most`` nodes each."""
+        return pack_trees(self._tree, keys, most)
 
     def _judge(self, count: int, keys: np.ndarray) -> None:
         """Have the packed leaves evaluated and put what came back into the trees."""
@@ -136,20 +179,3 @@ class Search:
         if row >= 0:
             board, ply = self._leaves.boards[row].tolist(), self._leaves.plies[row]
             raise ValueError(f"the evaluator returned NaN for board {board} at ply {ply}")
-
-
-class Mcts:
-    """The agent: search, then the most visited move, ties at random from the game's key."""
-
-    def __init__(self, search: Search, name: str) -> None:
-        self.search = search
-        self.name = name
-
-    def decide(self, positions: Positions) -> Decisions:
-        """Moves by visit count, policy = share of visits, value = mean value of the root."""
-        result = self.search.run(positions)
-        most = (result.visits == result.visits.max(axis=1, keepdims=True)).astype(np.int32)
-        even = np.ones(len(most))
-        moves = draw_moves(most, positions.keys, positions.plies, even)
-        policy = result.visits / result.visits.sum(axis=1, keepdims=True, dtype=np.float32)
-        return Decisions(moves, policy.astype(np.float32), result.values)

@@ -71,3 +71,9 @@ def read_roots(tree, simulations, exploration, visits, values):
 def root_priors(tree: Tree, games: int) -> np.ndarray:
     """Priors of the root's moves (noise included), float32[games, 6], a copy."""
     return tree.floats[:games, 0, PRIORS : PRIORS + 6].copy()
+
+
+def is_settled(tree: Tree, games: int) -> bool:
+    """Whether no search can change a move: every root is proved or has one move left."""
+    moves, proofs = tree.ints[:games, 0, STATUS], tree.bytes[:games, 0, PROOF]
+    return bool(((moves & (moves - 1) == 0) | (proofs != OPEN)).all())

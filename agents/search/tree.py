@@ -130,7 +130,8 @@ def prove_roots(tree, games, endings):
     for game in range(games):
         moves = ints[game, 0, STATUS]
         for move in range(6):
-            if moves >> move & 1 and bytes_[game, 0, PROOF] == OPEN:
+            is_new = ints[game, 0, CHILDREN + move] < 0
+            if moves >> move & 1 and is_new and bytes_[game, 0, PROOF] == OPEN:
                 child = sizes[game]
                 _add_child(ints, floats, bytes_, game, 0, move, child, max_plies, table)
                 if bytes_[game, child, PROOF] == OPEN:

@@ -22,7 +22,11 @@ from oware_env.errors import OwareError
         ("alphabeta:table=14,time=0.1", "alphabeta:time=0.1,table=14"),
         ("alphabeta:table=8", "alphabeta:depth=6,table=8"),
         ("mcts", "mcts:sims=200"),
+        ("mcts:time=0.10", "mcts:time=0.1"),
+        ("mcts:reuse=yes", "mcts:sims=200,reuse=yes"),
+        ("mcts:choice=lcb,reuse=no,sims=8", "mcts:sims=8"),
         ("runs/quick", "runs/quick"),
+        ("runs/quick:table=8,choice=visits,time=2", "runs/quick:time=2,choice=visits,table=8"),
         ("runs/quick:sims=64", "runs/quick:sims=64"),
         ("./elsewhere/run:sims=8", "./elsewhere/run:sims=8"),
     ],
@@ -55,7 +59,13 @@ def test_specs_have_one_normal_form_that_reads_back(spec, normal):
         ("mcts:sims=0", "sims must be a whole number from 1 to 1,000,000, not '0'"),
         ("mcts:table=99", "table must be a whole number from 1 to 24, not '99'"),
         ("mcts:table=23", "build it with oware-tablebase build --seeds 23"),
-        ("./x:table=8", "a table is for a search: give sims as well"),
+        ("mcts:time=0.0001", "time must be a number from 0.001 to 86,400, not '0.0001'"),
+        ("mcts:sims=8,time=1", "give either sims or time, not both"),
+        ("mcts:reuse=1", "reuse must be one of no, yes, not '1'"),
+        ("mcts:choice=best", "choice must be one of lcb, visits, not 'best'"),
+        ("./x:time=1,sims=4", "give either sims or time, not both"),
+        ("./x:table=8", "table is for a search: give sims or time as well"),
+        ("./x:reuse=yes", "reuse is for a search: give sims or time as well"),
         ("", "an agent spec is text such as 'alphabeta:depth=8', not ''"),
         (7, "not 7"),
     ],
@@ -94,8 +104,8 @@ def test_every_entry_is_made_under_its_normal_name_and_plays(name):
 def test_a_search_is_given_its_table(spec):
     agent = agents.make(spec)
     assert agent.name == spec
-    won = State.parse("0-0-0-0-0-1-1-0-0-0-0-0-23-23-S")  # F takes a and b: 2 seeds and the game
-    assert agents.choose(agent, won) == 5
+    won = State.parse("0-0-1-1-1-0-0-0-1-0-0-0-22-22-S")  # E wins; C and D lose
+    assert agents.choose(agent, won) == 4
 
 
 def test_an_agent_serves_as_an_opponent():

@@ -8,7 +8,8 @@ import agents
 from agents.neural.checkpoint import newest_checkpoint, write_checkpoint
 from agents.neural.evaluator import NetworkEvaluator, check_device
 from agents.neural.network import build_network
-from agents.search.mcts import Mcts, Search
+from agents.search.match_play import MatchPlay, Mcts
+from agents.search.mcts import Search
 from agents.trained import EXPLORATION, PolicyAgent, load_agent, neural_agent
 from oware_env.errors import OwareError
 from oware_env.positions import Positions, game_keys
@@ -84,7 +85,7 @@ def test_equal_chances_are_decided_by_the_key():
 
 def test_with_simulations_a_search_plays(run, positions):
     asked = positions(20)
-    agent = load_agent(run, sims=16)
+    agent = load_agent(run, play=16)
     assert isinstance(agent, Mcts) and agent.name == f"{run}:sims=16"
     evaluator = NetworkEvaluator(build_network("tiny", 100))
     search = Search(evaluator, simulations=16, exploration=EXPLORATION)
@@ -95,12 +96,17 @@ def test_with_simulations_a_search_plays(run, positions):
 @pytest.mark.parametrize("rules", [Rules(), Rules(max_plies=60)])
 def test_specs_name_trained_agents(run, positions, rules):
     asked = positions(20, rules=rules)
-    for spec, sims in ((f"{run}", None), (f"{run}:sims=4", 4)):
+    plays = ("", None), (":sims=4", 4), (":sims=4,choice=visits", MatchPlay(4, choice="visits"))
+    for ending, play in plays:
+        spec = f"{run}{ending}"
         agent = agents.make(spec, rules)
         assert agent.name == spec
-        assert same(agent.decide(asked), load_agent(run, rules, sims=sims).decide(asked))
+        assert same(agent.decide(asked), load_agent(run, rules, play=play).decide(asked))
     state = State.initial()
-    assert agents.choose(agents.make(f"{run}:sims=4"), state) in state.legal_moves
+    for limit in ("sims=4", "time=0.01", "sims=4,reuse=yes", "time=0.01,reuse=yes,choice=visits"):
+        agent = agents.make(f"{run}:{limit}")
+        assert agent.name == f"{run}:{limit}"
+        assert agents.choose(agent, state) in state.legal_moves
 
 
 def test_bad_specs_of_trained_agents_are_refused_in_one_line(run, tmp_path):
@@ -110,6 +116,8 @@ def test_bad_specs_of_trained_agents_are_refused_in_one_line(run, tmp_path):
         (f"{tmp_path}/empty", f"{tmp_path}/empty holds no checkpoint"),
         (f"{run}:sims=0", "sims must be a whole number from 1"),
         (f"{run}:depth=4", "no parameter 'depth'"),
+        (f"{run}:sims=4,time=1", "give either sims or time, not both"),
+        (f"{run}:choice=visits", "choice is for a search: give sims or time as well"),
     ):
         with pytest.raises(OwareError) as caught:
             agents.make(spec)

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.policy import draw_moves
-from agents.search.mcts import Mcts, Search
+from agents.search.match_play import Mcts
+from agents.search.mcts import Search
 from agents.search.rollout import RolloutEvaluator
 from oware_env.errors import OwareError
 from oware_env.kernel import kernel
@@ -434,16 +435,17 @@ def test_the_agent_plays_the_most_visited_move_with_ties_by_key(positions):
     games = positions(40, seed=4)
     search = Search(row_wise, simulations=48)
     result = search.run(games)
-    decisions = Mcts(search, "mcts").decide(games)
+    decisions = Mcts(search, "mcts", choice="visits").decide(games)
     assert [array.dtype for array in decisions] == [np.int8, np.float32, np.float32]
     chosen = result.visits[np.arange(40), decisions.moves]
     assert np.array_equal(chosen, result.visits.max(axis=1))
     assert np.array_equal(decisions.policy, (result.visits / 48).astype(np.float32))
     assert np.array_equal(decisions.value, result.values)
     # Six simulations of equal moves visit each once: every move is then as likely.
-    even = Mcts(Search(nothing_known, simulations=6), "mcts")
-    moves = even.decide(of_boards([State.initial().board] * 3000)).moves
-    assert np.bincount(moves, minlength=6) == pytest.approx(np.full(6, 500), abs=90)
+    for choice in ("visits", "lcb"):
+        even = Mcts(Search(nothing_known, simulations=6), "mcts", choice=choice)
+        moves = even.decide(of_boards([State.initial().board] * 3000)).moves
+        assert np.bincount(moves, minlength=6) == pytest.approx(np.full(6, 500), abs=90)
 
 
 def test_bad_settings_are_refused():

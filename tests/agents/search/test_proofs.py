@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from agents.arena.oracle import truth, uniform_positions
-from agents.search.mcts import Mcts, Search
+from agents.search.match_play import Mcts
+from agents.search.mcts import Search
 from agents.search.proofs import DRAWN, LOST, WON, proof_of_moves
 from agents.search.proofs import OPEN as UNPROVED
 from agents.search.tree import CHILDREN, PROOF, STATUS
