@@ -10,12 +10,21 @@ from typing import Any
 
 import numpy as np
 
+from oware_env.errors import OwareError
 from train.config import Replay
 from train.samples import Samples
 from train.shards import Shards
 
 SAMPLE = np.dtype(
-    [("inputs", "u1", 15), ("policies", "<f4", 6), ("results", "i1"), ("margins", "i1")]
+    [
+        ("inputs", "u1", 15),
+        ("policies", "<f4", 6),
+        ("results", "i1"),
+        ("margins", "i1"),
+        ("values", "<f4"),
+        ("plies", "<i4"),
+        ("games", "<i4"),
+    ]
 )
 
 
@@ -67,13 +76,18 @@ class ReplayWindow:
         """What :meth:`restore` needs, for a checkpoint; the positions are on the disk then."""
         self._shards.drop_before(self._needed)
         self._needed = self.start
-        return self._shards.state(self._needed)
+        return self._shards.state(self._needed) | {"columns": list(SAMPLE.names or ())}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on with the window that :meth:`state` told of; what was added later is forgotten.
 
-        Raises OwareError when its files are missing, cut off or damaged.
+        Raises OwareError when its files are missing, cut off or damaged, or of another version.
         """
+        if state.get("columns") != list(SAMPLE.names or ()):
+            raise OwareError(
+                f"the positions in {self._shards.folder} were written by an earlier version: "
+                "the run can play, but not be trained on"
+            )
         self._shards.restore(state)
         self._needed = self.start
 
