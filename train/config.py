@@ -124,6 +124,8 @@ class Replay(Settings):
     """Share of all further positions by which it grows."""
     most: int = Field(3_000_000, ge=1)
     """Positions it never exceeds."""
+    keep: bool = False
+    """Keep also the positions that have left it, on the disk: 53 bytes each, for an export."""
 
 
 class Evaluation(Settings):
