@@ -88,6 +88,8 @@ class Learning(Settings):
     """Decay of the averaged weights, which are the ones that play."""
     margin_weight: float = Field(0.25, ge=0)
     """Weight of the full-margin loss beside policy and result."""
+    value_mix: float = Field(0.0, ge=0, le=1)
+    """Share of the search's value in the result target; the game's result is the rest."""
 
 
 class Ppo(Settings):
@@ -122,6 +124,8 @@ class Replay(Settings):
     """Share of all further positions by which it grows."""
     most: int = Field(3_000_000, ge=1)
     """Positions it never exceeds."""
+    keep: bool = False
+    """Keep also the positions that have left it, on the disk: 53 bytes each, for an export."""
 
 
 class Evaluation(Settings):
@@ -229,7 +233,7 @@ ONLY_READ_BY = {
             "played_on",
             "rescore",
         ),
-        "learning": ("samples_per_position",),
+        "learning": ("samples_per_position", "value_mix"),
         "replay": tuple(Replay.model_fields),
     },
     "ppo": {"ppo": tuple(Ppo.model_fields)},

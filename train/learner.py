@@ -13,13 +13,37 @@ from oware_env.errors import OwareError
 from oware_env.rules import SEEDS
 from train.config import Config
 from train.replay import ReplayWindow
-from train.samples import UNKNOWN_MARGIN, Samples
+from train.samples import DRAW, UNKNOWN_MARGIN, Samples
 
 LOSSES = ("policy", "result", "margin")
 
 
+def result_targets(results: Tensor, values: Tensor, mix: float) -> Tensor:
+    """What the result head learns: classes int64[B], or chances of them float32[B, 3] with a mix.
+
+    ``results`` int64[B] are the games' and ``values`` float32[B] those of the searches, in
+    [-1, 1] for the mover, NaN where there is none. A game's result is right on average, but one
+    draw; the search's value hardly varies, but is the network's own word: hence a mixture (as in
+    lc0's ``q_ratio``). A value q does not tell draws apart. It becomes a win with chance
+    (1 + q) / 2 and else a loss, because few games are drawn: the other way, a win or loss with
+    chance |q| and else a draw, would call every unclear position a draw. What a draw is comes from
+    the results. Rows without a value keep theirs, and so do draws valued at exactly 0, which is
+    what a table proves; a proved win or loss has the value of its result anyway.
+    """
+    if mix == 0.0:
+        return results
+    played = functional.one_hot(results, 3).float()
+    is_result_alone = values.isnan() | ((results == DRAW) & (values == 0))
+    wins = (1 + values) / 2
+    seen = torch.stack((wins, torch.zeros_like(wins), 1 - wins), dim=1)
+    return torch.where(is_result_alone[:, None], played, (1 - mix) * played + mix * seen)
+
+
 def value_losses(heads: Heads, targets: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Mean cross-entropies of ``result`` and ``margin``; unknown margins count in no sum."""
+    """Mean cross-entropies of ``result`` and ``margin``; unknown margins count in no sum.
+
+    The targets of ``results`` are classes or chances of them, see :func:`result_targets`.
+    """
     known = targets["margins"] != UNKNOWN_MARGIN
     classes = torch.where(known, targets["margins"] + SEEDS, 0)
     margin = functional.cross_entropy(heads.margin, classes, reduction="none") * known
@@ -87,9 +111,11 @@ class Learner:
     def step(self, batch: Samples, progress: float) -> dict[str, Tensor]:
         """One optimiser step; the losses before it. Raises OwareError when they are not finite."""
         inputs = torch.from_numpy(batch.inputs).to(self.device)
+        results = torch.from_numpy(batch.results).to(self.device, torch.int64)
+        values = torch.from_numpy(batch.values).to(self.device)
         targets = {
             "policies": torch.from_numpy(batch.policies).to(self.device),
-            "results": torch.from_numpy(batch.results).to(self.device, torch.int64),
+            "results": result_targets(results, values, self.config.learning.value_mix),
             "margins": torch.from_numpy(batch.margins).to(self.device, torch.int64),
         }
         heads = masked_policy(self.network(inputs), inputs)

@@ -27,7 +27,7 @@ from train.advantages import estimate_advantages
 from train.config import Config
 from train.learner import LOSSES, Learner, value_losses
 from train.pool import Pool, pack_pair, unpack_pair
-from train.samples import DRAW, GameEnds, make_samples
+from train.samples import DRAW, GameEnds, value_targets
 from train.selfplay import SelfPlayUnit, game_figures, network_seconds, start_games
 from train.training import train_new_run
 
@@ -138,9 +138,8 @@ def make_experience(noted: _Noted, ends: GameEnds, trace: float) -> Experience:
     rewards = np.sign(ends.scores[:, 0].astype(np.int64) - ends.scores[:, 1])
     advantages = np.empty(len(noted.games), np.float32)
     estimate_advantages(noted.values, noted.games, noted.south, rewards, trace, advantages)
-    no_policies = np.zeros((len(noted.games), 0), np.float32)
-    samples = make_samples(noted.inputs, no_policies, noted.games, noted.south, ends)
-    return Experience(*noted[:5], advantages, samples.results, samples.margins)
+    results, margins = value_targets(noted.inputs, noted.games, noted.south, ends)
+    return Experience(*noted[:5], advantages, results, margins)
 
 
 def _figures(experience: Experience, ends: GameEnds, seats: np.ndarray) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 The positions lie in the run folder, in append-only files that are read through memory maps
 (:mod:`train.shards`); a checkpoint notes how many there were. Files that have left the window go
-once two checkpoints no longer need them.
+once two checkpoints no longer need them, unless the run keeps all for an export.
 """
 
 from pathlib import Path
@@ -10,12 +10,21 @@ from typing import Any
 
 import numpy as np
 
+from oware_env.errors import OwareError
 from train.config import Replay
 from train.samples import Samples
 from train.shards import Shards
 
 SAMPLE = np.dtype(
-    [("inputs", "u1", 15), ("policies", "<f4", 6), ("results", "i1"), ("margins", "i1")]
+    [
+        ("inputs", "u1", 15),
+        ("policies", "<f4", 6),
+        ("results", "i1"),
+        ("margins", "i1"),
+        ("values", "<f4"),
+        ("plies", "<i4"),
+        ("games", "<i4"),
+    ]
 )
 
 
@@ -66,20 +75,30 @@ class ReplayWindow:
     def state(self) -> dict[str, Any]:
         """What :meth:`restore` needs, for a checkpoint; the positions are on the disk then."""
         self._shards.drop_before(self._needed)
-        self._needed = self.start
-        return self._shards.state(self._needed)
+        self._needed = 0 if self.config.keep else self.start
+        return self._shards.state(self._needed) | {"columns": list(SAMPLE.names or ())}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on with the window that :meth:`state` told of; what was added later is forgotten.
 
-        Raises OwareError when its files are missing, cut off or damaged.
+        Raises OwareError when its files are missing, cut off or damaged, or of another version.
         """
+        check_columns(state, self._shards.folder)
         self._shards.restore(state)
-        self._needed = self.start
+        self._needed = 0 if self.config.keep else self.start
 
     def close(self) -> None:
         """Close its files."""
         self._shards.close()
+
+
+def check_columns(state: dict[str, Any], folder: Path) -> None:
+    """Raise OwareError when the positions that a state tells of have other columns than ours."""
+    if state.get("columns") != list(SAMPLE.names or ()):
+        raise OwareError(
+            f"the positions in {folder} were written by an earlier version: "
+            "the run can play, but not be trained on or exported"
+        )
 
 
 def _samples(rows: np.ndarray) -> Samples:

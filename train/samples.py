@@ -3,6 +3,7 @@
 All targets are for the side to move. The *result* is win, draw or loss as the game was settled;
 the *full margin* is the seeds still to come, which a game stopped at 25 does not tell. A table of
 endgames knows better than the rest of the game what a position is worth: see :func:`rescore`.
+Beside its targets a position keeps what its search said of it, and where in which game it stood.
 """
 
 from typing import NamedTuple
@@ -23,9 +24,23 @@ class Samples(NamedTuple):
     policies: np.ndarray  # float32[N, 6], share of visits; all zero where there was no search
     results: np.ndarray  # int8[N], WIN, DRAW or LOSS
     margins: np.ndarray  # int8[N], full margin from here on, or UNKNOWN_MARGIN
+    values: np.ndarray  # float32[N], -1 to 1, the search's value; see Noted
+    plies: np.ndarray  # int32[N]
+    games: np.ndarray  # int32[N], numbers in the run
 
     def __len__(self) -> int:
         return len(self.results)
+
+
+class Noted(NamedTuple):
+    """What is known of N positions before their games end, the later plies of a game later."""
+
+    inputs: np.ndarray  # uint8[N, 15], encoding.network_input
+    policies: np.ndarray  # float32[N, 6], as in Samples
+    values: np.ndarray  # float32[N], mean value of the root; NaN where there was no search
+    plies: np.ndarray  # int32[N]
+    games: np.ndarray  # int32[N], rows of the games' ends
+    south: np.ndarray  # bool[N], whether South was to move
 
 
 class GameEnds(NamedTuple):
@@ -84,29 +99,43 @@ def label(noted, scores, bounds, results, margins):
             margins[row] = side * leads[game] - ahead
 
 
-def make_samples(
-    inputs: np.ndarray, policies: np.ndarray, games: np.ndarray, south: np.ndarray, ends: GameEnds
-) -> Samples:
-    """Samples of N positions of the games in ``ends``; ``games`` indexes them, int32[N]."""
-    results = np.empty(len(games), np.int8)
-    margins = np.empty(len(games), np.int8)
-    label((inputs, games, south), ends.scores, None, results, margins)
-    return Samples(inputs, policies, results, margins)
+def value_targets(
+    inputs: np.ndarray,
+    games: np.ndarray,
+    south: np.ndarray,
+    ends: GameEnds,
+    bounds: Bounds | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Results and full margins, int8[N] each, of N positions as :class:`Noted` holds them.
+
+    ``bounds`` are what is proved of every position; see :func:`rescore`.
+    """
+    results, margins = np.empty(len(games), np.int8), np.empty(len(games), np.int8)
+    label((inputs, games, south), ends.scores, bounds, results, margins)
+    return results, margins
 
 
-def rescore(
-    samples: Samples, games: np.ndarray, south: np.ndarray, ends: GameEnds, bounds: Bounds
-) -> Samples:
-    """The same samples with their value targets corrected by what is proved of every position.
+def make_samples(noted: Noted, ends: GameEnds, first_game: int = 0) -> Samples:
+    """Samples of N positions of the games in ``ends``, of which the first has this number."""
+    results, margins = value_targets(noted.inputs, noted.games, noted.south, ends)
+    games = (noted.games + first_game).astype(np.int32)
+    return Samples(noted.inputs, noted.policies, results, margins, noted.values, noted.plies, games)
+
+
+def rescore(samples: Samples, noted: Noted, ends: GameEnds, bounds: Bounds) -> Samples:
+    """The samples of ``noted`` with their value targets corrected by what is proved of each.
 
     A position whose result is proved has that result, and so have those before it up to the one
     proved before: what went wrong later in the game does not count. An exact lead at the end
     gives the full margin of that position and those before it; a lead of the game that the
     bounds of a position contradict is unknown from there backwards. As lc0 rescores its games.
+    The value of a position whose result is proved is that result.
     """
-    results, margins = np.empty_like(samples.results), np.empty_like(samples.margins)
-    label((samples.inputs, games, south), ends.scores, bounds, results, margins)
-    return Samples(samples.inputs, samples.policies, results, margins)
+    results, margins = value_targets(noted.inputs, noted.games, noted.south, ends, bounds)
+    values = np.where(bounds.decided, np.sign(bounds.least), samples.values).astype(np.float32)
+    return Samples(
+        samples.inputs, samples.policies, results, margins, values, samples.plies, samples.games
+    )
 
 
 def join(parts: list[Samples]) -> Samples:

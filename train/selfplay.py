@@ -19,7 +19,7 @@ from oware_env.positions import Positions, game_keys
 from oware_env.rules import MOVE_LIMIT, RUNNING, initial_board
 from train.config import Config
 from train.endgames import Endgames
-from train.samples import GameEnds, Samples, make_samples, rescore
+from train.samples import GameEnds, Noted, Samples, make_samples, rescore
 
 LEAST_CHANCE = 1e-6  # added to a proved move's, so that there is always one to play
 
@@ -45,28 +45,33 @@ class _Diary:
     """What is noted of every ply until the games are over."""
 
     def __init__(self) -> None:
-        self.inputs: list[np.ndarray] = []
-        self.policies: list[np.ndarray] = []
-        self.games: list[np.ndarray] = []
-        self.south: list[np.ndarray] = []
-        self.plies: list[np.ndarray] = []
+        self.turns: list[Noted] = []
         self.entropy = self.surprise = 0.0  # summed over searched positions
         self.searched = self.proved = 0
 
     def note(self, games: Lockstep, rows: np.ndarray, policies: np.ndarray) -> None:
-        """Keep running positions, those in ``rows`` bool[running], and their policy targets."""
+        """Keep running positions, those in ``rows`` bool[running], and their policy targets.
+
+        They have no value yet: what a search says of them comes by :meth:`note_search`.
+        """
         boards, plies, _ = games.positions()
-        self.inputs.append(network_input(boards[rows], plies[rows], games.rules.max_plies))
-        self.policies.append(policies.astype(np.float32))
-        self.games.append(games.games[rows].astype(np.int32))
-        self.south.append(games.south_to_move[rows])
-        self.plies.append(plies[rows])
+        turn = Noted(
+            inputs=network_input(boards[rows], plies[rows], games.rules.max_plies),
+            policies=policies.astype(np.float32),
+            values=np.full(len(policies), np.nan, np.float32),
+            plies=plies[rows],
+            games=games.games[rows].astype(np.int32),
+            south=games.south_to_move[rows],
+        )
+        self.turns.append(turn)
 
     def note_search(self, policies: np.ndarray, result: SearchResult, proved: int) -> None:
-        """Sum up the entropy of the search and its distance from the prior, in nats.
+        """Give the positions noted last the values of their search, and sum up what it found.
 
-        ``proved`` of the positions needed no simulation.
+        That is its entropy and its distance from the prior, in nats. ``proved`` of the positions
+        needed no simulation.
         """
+        self.turns[-1] = self.turns[-1]._replace(values=result.values)
         logs = np.log(np.maximum(policies, 1e-12))
         prior_logs = np.log(np.maximum(result.priors, 1e-12))
         self.entropy -= float((policies * logs).sum())
@@ -74,15 +79,14 @@ class _Diary:
         self.searched += len(policies)
         self.proved += proved
 
-    def samples(self, ends: GameEnds, endgames: Endgames) -> tuple[Samples, float]:
+    def samples(self, ends: GameEnds, endgames: Endgames, first_game: int) -> tuple[Samples, float]:
         """All positions with their targets, and the share whose result the table corrected."""
-        inputs, plies = np.concatenate(self.inputs), np.concatenate(self.plies)
-        games, south = np.concatenate(self.games), np.concatenate(self.south)
-        played = make_samples(inputs, np.concatenate(self.policies), games, south, ends)
-        bounds = endgames.bounds(inputs, plies)
+        noted = Noted(*(np.concatenate(arrays) for arrays in zip(*self.turns, strict=True)))
+        played = make_samples(noted, ends, first_game)
+        bounds = endgames.bounds(noted.inputs, noted.plies)
         if bounds is None:
             return played, 0.0
-        corrected = rescore(played, games, south, ends, bounds)
+        corrected = rescore(played, noted, ends, bounds)
         return corrected, float((corrected.results != played.results).mean())
 
 
@@ -109,7 +113,7 @@ def play_unit(unit: SelfPlayUnit) -> Played:
     while _goes_on(games, endgames, diary):
         games.play(_decide(games, search, config, diary, endgames))
     ends = GameEnds(games.scores, games.lengths, games.reasons)
-    samples, rescored = diary.samples(ends, endgames)
+    samples, rescored = diary.samples(ends, endgames, unit.number * config.selfplay.games)
     figures = game_figures(ends) | {
         "games": float(len(ends.plies)),
         "adjudicated": float((ends.reasons == RUNNING).mean()),

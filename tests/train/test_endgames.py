@@ -37,19 +37,20 @@ def unit_of(tiny, mode, **differences):
 
 
 class Unit:
-    """A unit as played, with what its samples do not say: the game, seat and ply of every row."""
+    """A unit as played, with what was noted of every row, which tells whose turn it was."""
 
     def __init__(self, unit):
-        noted = {}
+        noted = []
 
-        def note(inputs, policies, games, south, ends):
-            noted.update(games=games, south=south)
-            return make_samples(inputs, policies, games, south, ends)
+        def note(found, ends, first_game):
+            noted.append(found)
+            return make_samples(found, ends, first_game)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(selfplay, "make_samples", note)
             self.played = play_unit(unit)
-        self.config, self.games, self.south = unit.config, noted["games"], noted["south"]
+        self.config, self.noted = unit.config, noted[0]
+        self.games, self.south = self.noted.games, self.noted.south
         start = start_games(unit.config, unit.number)
         self.keys = start.positions().keys.copy()
         self.starts = start.positions().plies.copy()
@@ -133,13 +134,22 @@ def test_decided_positions_have_the_proved_targets_but_in_mode_none(units, mode)
     assert is_right.all() == is_exact.all() == (mode != "none")
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_values_are_proved_where_the_table_decides_and_else_the_search_s(units, mode):
+    unit = units[mode]
+    samples, decided = unit.played.samples, unit.bounds.decided & (mode != "none")
+    assert np.array_equal(samples.plies, unit.plies)
+    assert (samples.values[decided] == np.sign(unit.bounds.least[decided])).all()
+    searched = samples.policies.any(axis=1)
+    assert np.array_equal(np.isfinite(samples.values), searched | decided)
+    assert decided.any() == (mode != "none")
+
+
 def test_without_rescoring_a_game_that_is_played_on_keeps_its_own_result(tiny):
     unit = Unit(unit_of(tiny, "adjudicate", rescore=False))
     played = unit.played
     assert played.figures["rescored"] == 0.0
-    plain = make_samples(
-        played.samples.inputs, played.samples.policies, unit.games, unit.south, played.ends
-    )
+    plain = make_samples(unit.noted, played.ends)
     assert np.array_equal(plain.results, played.samples.results)
     assert np.array_equal(plain.margins, played.samples.margins)
 

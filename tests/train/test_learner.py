@@ -10,9 +10,9 @@ from torch.nn import functional
 from agents.neural.checkpoint import read_tensors, write_checkpoint
 from agents.neural.network import MARGIN_CLASSES, Heads
 from oware_env.errors import OwareError
-from train.learner import Learner, losses, masked_policy
+from train.learner import Learner, losses, masked_policy, result_targets, value_losses
 from train.replay import ReplayWindow
-from train.samples import UNKNOWN_MARGIN, Samples
+from train.samples import DRAW, LOSS, UNKNOWN_MARGIN, WIN, Samples
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,9 @@ def _samples(count, seed=0):
     policies = random.dirichlet(np.full(6, 0.5), count).astype(np.float32)
     results = random.integers(0, 3, count).astype(np.int8)
     margins = random.integers(-24, 25, count).astype(np.int8)
-    return Samples(inputs, policies, results, margins)
+    values = random.uniform(-1, 1, count).astype(np.float32)
+    plies, games = np.arange(count, dtype=np.int32), np.zeros(count, np.int32)
+    return Samples(inputs, policies, results, margins, values, plies, games)
 
 
 @pytest.fixture
@@ -118,6 +120,49 @@ def test_a_batch_without_any_policy_or_margin_gives_no_loss_and_no_gradient_ther
     assert found["policy"] == 0.0 and found["margin"] == 0.0
     assert not heads.policy.grad.any() and not heads.margin.grad.any()
     assert heads.result.grad.any()
+
+
+# Result, value of the search, and the chances of win, draw and loss with a mix of 0.25.
+MIXED = [
+    (WIN, 1.0, (1, 0, 0)),
+    (WIN, 0.0, (0.875, 0, 0.125)),
+    (WIN, -0.6, (0.8, 0, 0.2)),
+    (DRAW, 0.2, (0.15, 0.75, 0.1)),
+    (DRAW, 0.0, (0, 1, 0)),  # proved by a table
+    (LOSS, 0.5, (0.1875, 0, 0.8125)),
+    (LOSS, -1.0, (0, 0, 1)),
+    (LOSS, math.nan, (0, 0, 1)),
+    (DRAW, math.nan, (0, 1, 0)),
+]
+
+
+def test_a_mix_moves_the_result_towards_the_value_of_the_search():
+    results = torch.tensor([row[0] for row in MIXED])
+    values = torch.tensor([row[1] for row in MIXED])
+    found = result_targets(results, values, 0.25)
+    assert torch.allclose(found, torch.tensor([row[2] for row in MIXED], dtype=torch.float32))
+    assert result_targets(results, values, 0.0) is results
+    # With any mix and no value the loss is that of the classes.
+    heads, unsearched = _heads(1, len(MIXED)), torch.full_like(values, math.nan)
+    targets = {"margins": torch.zeros(len(MIXED), dtype=torch.int64)}
+    alone = losses_of_results(heads, targets | {"results": results})
+    mixed = result_targets(results, unsearched, 0.6)
+    assert torch.allclose(losses_of_results(heads, targets | {"results": mixed}), alone)
+
+
+def losses_of_results(heads, targets):
+    return value_losses(heads, targets)["result"]
+
+
+def test_the_mix_decides_what_is_learned_of_a_position(tiny):
+    samples = _samples(1)
+    samples.results[:], samples.values[:] = WIN, -0.5
+    for mix, expected in ((0.0, 1.0), (0.4, 0.7)):
+        learner = Learner(tiny({"learning.value_mix": mix, "learning.learning_rate": 5e-3}))
+        for _ in range(150):
+            learner.step(samples, 0.0)
+        chances = learner.network(_inputs(samples)).result.softmax(dim=1)
+        assert chances[0, WIN].item() == pytest.approx(expected, abs=0.02)
 
 
 def test_empty_houses_get_no_share_of_the_policy():

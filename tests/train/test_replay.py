@@ -14,7 +14,15 @@ def _unit(number, length=10):
     rows = np.arange(length)
     inputs = np.full((length, 15), number, np.uint8)
     policies = np.tile(rows[:, None], (1, 6)).astype(np.float32)
-    return Samples(inputs, policies, (rows % 3).astype(np.int8), rows.astype(np.int8))
+    return Samples(
+        inputs,
+        policies,
+        results=(rows % 3).astype(np.int8),
+        margins=rows.astype(np.int8),
+        values=np.where(rows % 4, rows / 10, np.nan).astype(np.float32),
+        plies=(30 + rows).astype(np.int32),
+        games=np.full(length, 1000 + number, np.int32),
+    )
 
 
 def _units_in(window):
@@ -22,7 +30,7 @@ def _units_in(window):
 
 
 def _same(first, second):
-    return all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
+    return all(a.tobytes() == b.tobytes() for a, b in zip(first, second, strict=True))
 
 
 @pytest.fixture
@@ -93,6 +101,9 @@ def test_every_kind_of_target_comes_back_as_it_was(filled):
         policies=np.random.default_rng(0).random((10, 6), np.float32),
         results=np.array([0, 1, 2, 0, 1, 2, 0, 1, 2, 0], np.int8),
         margins=np.array([-48, 48, 127, 0, -1, 1, 5, -7, 127, 20], np.int8),
+        values=np.array([-1, 1, np.nan, 0, 0.25, -0.1, np.nan, 0.9, 1e-7, 1], np.float32),
+        plies=np.array([0, 1, 399, 70_000, 5, 6, 7, 8, 9, 10], np.int32),
+        games=np.arange(10, dtype=np.int32) + 2_000_000_000,
     )
     window = filled(0, least=100)
     window.add(unit)
@@ -134,6 +145,18 @@ def test_files_that_left_the_window_are_deleted_in_the_end(filled):
     assert len(list(window._shards.folder.iterdir())) <= 25 // 16 + 2
 
 
+def test_a_window_that_keeps_all_deletes_no_file_and_draws_the_same(filled):
+    kept, window = (filled(100, least=25, growth=0.0, keep=keep) for keep in (True, False))
+    for _ in range(3):
+        state = kept.state()
+        kept.restore(state)
+        kept.add(_unit(100))
+        window.add(_unit(100))
+    assert (kept.start, len(kept)) == (window.start, len(window)) == (1005, 25)
+    assert _same(kept.sample(30, (1,)), window.sample(30, (1,)))
+    assert kept._shards.first == 0 and len(kept._shards.read(0, 1030)) == 1030
+
+
 def test_a_damaged_file_of_the_window_is_refused(filled):
     window = filled(9, least=40, growth=0.0)
     state = window.state()
@@ -141,6 +164,15 @@ def test_a_damaged_file_of_the_window_is_refused(filled):
     newest.write_bytes(newest.read_bytes()[:-41])
     with pytest.raises(OwareError, match=r"rows was cut off: it holds \d+ of \d+ rows"):
         window.restore(state)
+
+
+def test_positions_with_other_columns_are_refused(filled):
+    window = filled(3, least=40)
+    state = window.state()
+    for columns in (["inputs", "policies", "results", "margins"], None):
+        with pytest.raises(OwareError, match="written by an earlier version"):
+            window.restore(state | {"columns": columns})
+    window.restore(state)
 
 
 def test_drawing_does_not_change_what_the_window_holds(filled):

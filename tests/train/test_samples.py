@@ -19,6 +19,7 @@ from train.samples import (
     WIN,
     Bounds,
     GameEnds,
+    Noted,
     Samples,
     join,
     make_samples,
@@ -105,11 +106,21 @@ def _play_out(case, south_starts):
         games.play(np.array([int(move)], np.int8))
     assert games.running == 0, "the case is not played to its end"
     ends = GameEnds(games.scores, games.lengths, games.reasons)
-    count = len(inputs)
-    policies = np.zeros((count, 6), np.float32)
-    numbers = np.zeros(count, np.int32)
-    samples = make_samples(np.concatenate(inputs), policies, numbers, np.concatenate(south), ends)
-    return samples, ends
+    plies = np.arange(len(inputs), dtype=np.int32)
+    return make_samples(_note(np.concatenate(inputs), plies, np.concatenate(south)), ends), ends
+
+
+def _note(inputs, plies, south, games=0):
+    """What is noted of N positions that were not searched."""
+    count = len(plies)
+    return Noted(
+        inputs,
+        policies=np.zeros((count, 6), np.float32),
+        values=np.full(count, np.nan, np.float32),
+        plies=plies,
+        games=np.broadcast_to(np.asarray(games, np.int32), count).copy(),
+        south=south,
+    )
 
 
 @pytest.mark.parametrize("south_starts", [True, False], ids=["south", "north"])
@@ -147,23 +158,27 @@ def test_results_and_margins_agree_with_the_outcomes_of_whole_games(random_game)
     assert endings == set(REASONS[1:])
 
 
-def _samples_of(states):
-    """Samples of the running states of one whole game."""
-    running, outcome = states[:-1], states[-1].outcome
+def _noted(states):
+    """What is noted of the running states of one whole game."""
+    running = states[:-1]
     boards = np.array([state.board for state in running], np.int8)
     plies = np.array([state.ply for state in running], np.int32)
-    ends = GameEnds(
+    south = np.array([state.south_to_move for state in running])
+    return _note(network_input(boards, plies, states[0].rules.max_plies), plies, south)
+
+
+def _end(states):
+    outcome = states[-1].outcome
+    return GameEnds(
         np.array([outcome.scores], np.int16),
         np.array([states[-1].ply], np.int32),
         np.array([REASONS.index(outcome.reason)], np.int8),
     )
-    return make_samples(
-        network_input(boards, plies, states[0].rules.max_plies),
-        np.zeros((len(running), 6), np.float32),
-        np.zeros(len(running), np.int32),
-        np.array([state.south_to_move for state in running]),
-        ends,
-    )
+
+
+def _samples_of(states):
+    """Samples of the running states of one whole game."""
+    return make_samples(_noted(states), _end(states))
 
 
 def test_margins_of_neighbouring_plies_mirror_each_other_up_to_what_was_captured():
@@ -183,7 +198,7 @@ def test_samples_of_several_games_are_joined_in_order(random_game):
     whole = join(parts)
     assert isinstance(whole, Samples) and len(whole) == len(parts[0]) + len(parts[1])
     for array, first, second in zip(whole, *parts, strict=True):
-        assert np.array_equal(array, np.concatenate([first, second]))
+        assert array.tobytes() == np.concatenate([first, second]).tobytes()
 
 
 @pytest.fixture(scope="module", params=["exact", "wide"])
@@ -233,15 +248,9 @@ def _expected(states, proved):
 
 
 def _rescored(states, proved):
-    running, outcome = states[:-1], states[-1].outcome
-    ends = GameEnds(
-        np.array([outcome.scores], np.int16),
-        np.array([states[-1].ply], np.int32),
-        np.array([REASONS.index(outcome.reason)], np.int8),
-    )
     bounds = Bounds(*np.array(proved, np.int8).reshape(-1, 2).T)
-    south = np.array([state.south_to_move for state in running])
-    return rescore(_samples_of(states), np.zeros(len(running), np.int32), south, ends, bounds)
+    noted = _noted(states)
+    return rescore(make_samples(noted, _end(states)), noted, _end(states), bounds)
 
 
 def test_rescoring_equals_a_slow_version_that_looks_forward(random_game, table):
@@ -284,11 +293,17 @@ def test_each_proof_counts_back_to_the_proof_before_it_and_each_game_for_itself(
     ends = GameEnds(
         np.array([[20, 28], [24, 24]], np.int16), np.array([5, 3], np.int32), np.full(2, 3, np.int8)
     )
-    samples = Samples(np.zeros((8, 15), np.uint8), np.zeros((8, 6), np.float32), *[None] * 2)
-    south = np.ones(8, np.bool_)
-    plain = make_samples(samples.inputs, samples.policies, games, south, ends)
+    plies, south = np.arange(8, dtype=np.int32), np.ones(8, np.bool_)
+    noted = _note(np.zeros((8, 15), np.uint8), plies, south, games)
+    noted.values[:] = np.linspace(-0.7, 0.7, 8)
+    plain = make_samples(noted, ends, first_game=30)
     bounds = Bounds(np.array(least, np.int8), np.array(greatest, np.int8))
-    after = rescore(plain, games, south, ends, bounds)
+    after = rescore(plain, noted, ends, bounds)
     assert plain.results.tolist() == [LOSS, DRAW] * 3 + [LOSS, LOSS]
     assert after.results.tolist() == [WIN, DRAW, WIN, DRAW, DRAW, DRAW, WIN, LOSS]
     assert after.margins.tolist() == [4, 0, 4, 0, 0, 0, UNKNOWN, -8]
+    assert after.games.tolist() == plain.games.tolist() == (games + 30).tolist()
+    expected = noted.values.copy()
+    expected[[2, 4, 6]] = 1, 0, 1  # what is proved; the search's word elsewhere
+    assert plain.values.tolist() == noted.values.tolist()
+    assert after.values.tolist() == expected.tolist()

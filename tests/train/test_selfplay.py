@@ -5,6 +5,8 @@ import hashlib
 import numpy as np
 import pytest
 
+from agents.neural.evaluator import NetworkEvaluator
+from agents.search.mcts import Search
 from agents.workers import open_executor
 from oware_env.rules import MOVE_LIMIT, REASONS
 from oware_env.state import State
@@ -62,7 +64,8 @@ def test_the_same_unit_gives_the_same_bytes_here_and_in_a_worker(unit, played):
 def test_without_tables_a_unit_is_what_it_was_before_there_were_any(unit, played):
     # The digest was taken then. Rounding differs between processors, but the samples are counts
     # of seeds and of visits: they do not change with the last bits of the network's output.
-    digest = hashlib.sha256(b"".join(_bytes(played))).hexdigest()
+    counts = (*played.samples[:4], *played.ends)
+    digest = hashlib.sha256(b"".join(array.tobytes() for array in counts)).hexdigest()
     assert digest == "203c626a02e2ea5142b41b7986adf4652bf65f6155b89a008be14cc285b409ef"
 
 
@@ -129,6 +132,26 @@ def test_policies_are_shares_of_visits_over_legal_moves_or_nothing(config, playe
                 legal = State.from_board(board, True).legal_moves
                 assert set(np.flatnonzero(policy)) <= set(legal)
     assert kinds == {True, False}
+
+
+def test_samples_say_where_they_stood_and_what_the_search_said(config, played, blocks):
+    starts, samples = start_games(config, NUMBER).positions().plies, played.samples
+    searched = samples.policies.any(axis=1)
+    for turn, (games, rows) in enumerate(blocks):
+        assert np.array_equal(samples.plies[rows], starts[games] + turn)
+        assert np.array_equal(samples.games[rows], games + NUMBER * config.selfplay.games)
+    assert np.array_equal(np.isfinite(samples.values), searched) and not searched.all()
+    assert (np.abs(samples.values[searched]) <= 1).all()
+    assert len(np.unique(samples.values[searched])) > 100
+    network = Learner(config).network  # still equal to the average that played
+    search = Search(
+        NetworkEvaluator(network, config.rules),
+        config.rules,
+        simulations=config.selfplay.simulations,
+        exploration=config.selfplay.exploration,
+    )
+    again = search.run(start_games(config, NUMBER).positions(), config.selfplay.noise)
+    assert samples.values[blocks[0][1]] == pytest.approx(again.values, abs=1e-6)
 
 
 def test_games_start_after_zero_to_the_configured_number_of_random_plies(tiny):
