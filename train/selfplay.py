@@ -24,11 +24,12 @@ LEAST_CHANCE = 1e-6  # added to a proved move's, so that there is always one to 
 
 
 class SelfPlayUnit(NamedTuple):
-    """What decides a unit's games. Weights are safetensors bytes."""
+    """What decides a unit's games: all that varies over a run is given here, once and for all."""
 
-    weights: bytes
+    weights: bytes  # safetensors
     config: Config
     number: int
+    progress: float = 0.0  # share of the budget that was used up when the unit was asked for
 
 
 class Played(NamedTuple):
@@ -60,7 +61,7 @@ class _Diary:
     def __init__(self) -> None:
         self.turns: list[Noted] = []
         self.entropy = self.surprise = 0.0  # summed over searched positions
-        self.searched = self.proved = 0
+        self.searched = self.simulations = 0
 
     def note(self, games: Lockstep, rows: np.ndarray, policies: np.ndarray) -> None:
         """Keep running positions, those in ``rows`` bool[running], and their policy targets.
@@ -78,11 +79,11 @@ class _Diary:
         )
         self.turns.append(turn)
 
-    def note_search(self, policies: np.ndarray, result: SearchResult, proved: int) -> None:
+    def note_search(self, policies: np.ndarray, result: SearchResult, simulations: int) -> None:
         """Give the positions noted last the values of their search, and sum up what it found.
 
-        That is its entropy and its distance from the prior, in nats. ``proved`` of the positions
-        needed no simulation.
+        That is its entropy and its distance from the prior, in nats, and the simulations that it
+        took.
         """
         self.turns[-1] = self.turns[-1]._replace(values=result.values)
         logs = np.log(np.maximum(policies, 1e-12))
@@ -90,7 +91,7 @@ class _Diary:
         self.entropy -= float((policies * logs).sum())
         self.surprise += float((policies * (logs - prior_logs)).sum())
         self.searched += len(policies)
-        self.proved += proved
+        self.simulations += simulations
 
     def samples(self, ends: GameEnds, endgames: Endgames, first_game: int) -> tuple[Samples, float]:
         """All positions with their targets, and the share whose result the table corrected."""
@@ -135,7 +136,7 @@ def play_unit(unit: SelfPlayUnit) -> Played:
         "policy_entropy": diary.entropy / max(1, diary.searched),
         "search_surprise": diary.surprise / max(1, diary.searched),
         "positions": float(len(samples)),
-        "simulations": float((diary.searched - diary.proved) * config.selfplay.simulations),
+        "simulations": float(diary.simulations),
         "evaluations": float(evaluator.judged),
         "cache_hits": 1.0 - evaluator.judged / max(1, evaluator.asked),
         "seconds": time.perf_counter() - start,
@@ -188,7 +189,8 @@ def _decide(
     weights = _move_weights(result.visits, positions, search, proved)
     policies = (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
     diary.note(games, rows, policies)
-    diary.note_search(policies, result, len(proved[0]))
+    simulations = search.simulations * (games.running - len(proved[0]))
+    diary.note_search(policies, result, simulations)
     return draw_moves(weights, positions.keys, positions.plies, exponents)
 
 

@@ -58,7 +58,7 @@ class Training:
         self.evaluations = 0  # rounds of evaluation begun
         self.checkpoints = 0  # written
         self.alarms = Alarms()
-        self.in_flight: list[tuple[int, bytes]] = []  # units asked for before a resume
+        self.in_flight: list[SelfPlayUnit] = []  # asked for before a resume
         self.kept = GameStore(run.path)  # all games learned from
         self.stream: UnitStream | None = None
         self._saved_at = time.monotonic()
@@ -74,8 +74,8 @@ class Training:
         ):
             on_evaluated = partial(self._evaluated, progress)
             self.stream = UnitStream(executor, self.config, self.algorithm.play, on_evaluated)
-            for number, weights in self.in_flight:
-                self.stream.ask(number, weights)
+            for unit in self.in_flight:
+                self.stream.ask(unit)
             with suppress(KeyboardInterrupt):
                 while self.progress < 1.0:
                     self._ask(self.stream)
@@ -93,7 +93,7 @@ class Training:
 
     def _ask(self, stream: UnitStream) -> None:
         """Ask for the units to come, with the weights of this moment, and for evaluations due."""
-        stream.fill(self.units, self.algorithm.unit_weights)
+        stream.fill(self.units, self.progress, self.algorithm.unit_weights)
         times = self.config.evaluation.times
         if self.progress * (times + 1) >= self.evaluations + 1 and self.evaluations < times:
             self.evaluations += 1
@@ -151,9 +151,10 @@ class Training:
         """Write a checkpoint from which :func:`resume` goes on as if never stopped."""
         if self.units == 0 or self.stream is None:
             return
+        in_flight = self.stream.in_flight
         weights = {
-            str(number): torch.frombuffer(bytearray(content), dtype=torch.uint8)
-            for number, content in self.stream.in_flight
+            str(unit.number): torch.frombuffer(bytearray(unit.weights), dtype=torch.uint8)
+            for unit in in_flight
         }
         learner = self.algorithm.learner
         self.checkpoints += 1
@@ -170,6 +171,7 @@ class Training:
             "positions": self.algorithm.positions,
             "minutes": self.minutes,
             "evaluations": self.evaluations,
+            "asked_at": {str(unit.number): unit.progress for unit in in_flight},
             "checkpoints": self.checkpoints,
             "games_kept": self.kept.state(),
             **self.algorithm.state(),
@@ -192,7 +194,7 @@ def resume(algorithm: Algorithm, run: RunFolder, started: float) -> Training:
             f"checkpoint {folder} holds a {state['network']!r} network, "
             f"the run is configured for {config.network!r}"
         )
-    if "games_kept" not in state:
+    if not {"games_kept", "asked_at"} <= state.keys():
         raise OwareError(
             f"{folder} was written by an earlier version: it can play, but not be trained on"
         )
@@ -206,7 +208,8 @@ def resume(algorithm: Algorithm, run: RunFolder, started: float) -> Training:
     training.kept.restore(state["games_kept"])
     weights = read_tensors(folder, "in_flight")
     for number in sorted(weights, key=int):
-        training.in_flight.append((int(number), weights[number].numpy().tobytes()))
+        content, asked_at = weights[number].numpy().tobytes(), state["asked_at"][number]
+        training.in_flight.append(SelfPlayUnit(content, config, int(number), asked_at))
     return training
 
 
