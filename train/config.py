@@ -33,7 +33,9 @@ class SelfPlay(Settings):
     games: int = Field(128, ge=1, le=65536)
     """Games of one unit. Small units bring new weights into play sooner."""
     simulations: int = Field(16, ge=1, le=100_000)
-    """Search simulations a move."""
+    """Search simulations a move; those of the end of the run, when they rise."""
+    first_simulations: int | None = Field(None, ge=1, le=100_000)
+    """Simulations at its beginning, from which they rise evenly by factors; None: always equal."""
     exploration: float = Field(0.7, gt=0)
     """The constant of PUCT."""
     noise: float = Field(0.25, ge=0, le=1)
@@ -64,6 +66,14 @@ class SelfPlay(Settings):
         for name in unread.get(self.endgames, ()):
             if getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(f"{name} is not read when endgames is {self.endgames!r}")
+        return self
+
+    @model_validator(mode="after")
+    def _simulations_rise(self) -> "SelfPlay":
+        """Refuse simulations that would fall over the run."""
+        first, last = self.first_simulations, self.simulations
+        if first is not None and first > last:
+            raise ValueError(f"first_simulations must be at most simulations, {last}, not {first}")
         return self
 
 
@@ -221,6 +231,7 @@ ONLY_READ_BY = {
     "alphazero": {
         "selfplay": (
             "simulations",
+            "first_simulations",
             "exploration",
             "noise",
             "temperature_plies",

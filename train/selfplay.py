@@ -19,6 +19,7 @@ from oware_env.rules import MOVE_LIMIT, RUNNING, initial_board
 from train.config import Config
 from train.endgames import Endgames
 from train.samples import GameEnds, Noted, Samples, make_samples, rescore
+from train.schedules import simulations_at
 
 LEAST_CHANCE = 1e-6  # added to a proved move's, so that there is always one to play
 
@@ -120,7 +121,7 @@ def play_unit(unit: SelfPlayUnit) -> Played:
     search = Search(
         evaluator,
         config.rules,
-        simulations=config.selfplay.simulations,
+        simulations=simulations_at(config.selfplay, unit.progress),
         exploration=config.selfplay.exploration,
         table=endgames.search_table,
     )

@@ -61,6 +61,12 @@ def test_two_budgets_are_refused_with_both_named(given):
     [
         (SelfPlay, {"games": -8}, "games must be greater than or equal to 1, not -8"),
         (SelfPlay, {"simulations": 0}, "simulations must be greater than or equal to 1, not 0"),
+        (SelfPlay, {"first_simulations": 0}, "first_simulations must be greater than or equal"),
+        (
+            SelfPlay,
+            {"simulations": 8, "first_simulations": 9},
+            "first_simulations must be at most simulations, 8, not 9",
+        ),
         (SelfPlay, {"noise": 1.5}, "noise must be less than or equal to 1, not 1.5"),
         (SelfPlay, {"games": 8.5}, "games must be a valid integer, not 8.5"),
         (SelfPlay, {"lag": "four"}, "lag must be a valid integer, not 'four'"),
