@@ -48,6 +48,10 @@ class SelfPlay(Settings):
     """Afterwards they are drawn in proportion to visits to this power."""
     search_plies: int = Field(200, ge=1)
     """Later plies are played by the raw policy and give no policy target: long games loop."""
+    full_share: float = Field(1.0, gt=0, le=1)
+    """Share of moves that are searched in full; only those teach a policy."""
+    quick_simulations: int = Field(4, ge=1, le=100_000)
+    """Most simulations of the other moves, which have no noise at the root."""
     lag: int = Field(4, ge=1, le=64)
     """Unit k is played with the weights learned from units up to k - lag."""
     endgames: Literal["none", "adjudicate", "search", "both"] = "both"
@@ -58,6 +62,16 @@ class SelfPlay(Settings):
     """Share of games that are played on although the table decides them."""
     rescore: bool = True
     """Correct the value targets of finished games by what the table proves."""
+
+    @model_validator(mode="after")
+    def _quick_is_quicker(self) -> "SelfPlay":
+        """Refuse quick searches that are as long as full ones, or never made."""
+        full, quick = self.simulations, self.quick_simulations
+        if self.full_share < 1.0 and quick >= full:
+            raise ValueError(f"quick_simulations must be below simulations, {full}, not {quick}")
+        if self.full_share == 1.0 and quick != type(self).model_fields["quick_simulations"].default:
+            raise ValueError("quick_simulations is not read when full_share is 1")
+        return self
 
     @model_validator(mode="after")
     def _nothing_is_given_in_vain(self) -> "SelfPlay":
@@ -237,6 +251,8 @@ ONLY_READ_BY = {
             "temperature_plies",
             "late_exponent",
             "search_plies",
+            "full_share",
+            "quick_simulations",
             "endgames",
             "table",
             "played_on",

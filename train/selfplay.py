@@ -18,6 +18,7 @@ from oware_env.positions import Positions, game_keys
 from oware_env.rules import MOVE_LIMIT, RUNNING, initial_board
 from train.config import Config
 from train.endgames import Endgames
+from train.playout_cap import draw_full
 from train.samples import GameEnds, Noted, Samples, make_samples, rescore
 from train.schedules import simulations_at
 
@@ -61,7 +62,7 @@ class _Diary:
 
     def __init__(self) -> None:
         self.turns: list[Noted] = []
-        self.entropy = self.surprise = 0.0  # summed over searched positions
+        self.entropy = self.surprise = 0.0  # summed over the positions with a policy target
         self.searched = self.simulations = 0
 
     def note(self, games: Lockstep, rows: np.ndarray, policies: np.ndarray) -> None:
@@ -83,15 +84,15 @@ class _Diary:
     def note_search(self, policies: np.ndarray, result: SearchResult, simulations: int) -> None:
         """Give the positions noted last the values of their search, and sum up what it found.
 
-        That is its entropy and its distance from the prior, in nats, and the simulations that it
-        took.
+        That is the entropy of the policy targets and their distance from the prior, in nats, and
+        the simulations that it took.
         """
         self.turns[-1] = self.turns[-1]._replace(values=result.values)
         logs = np.log(np.maximum(policies, 1e-12))
         prior_logs = np.log(np.maximum(result.priors, 1e-12))
         self.entropy -= float((policies * logs).sum())
         self.surprise += float((policies * (logs - prior_logs)).sum())
-        self.searched += len(policies)
+        self.searched += int(policies.any(axis=1).sum())
         self.simulations += simulations
 
     def samples(self, ends: GameEnds, endgames: Endgames, first_game: int) -> tuple[Samples, float]:
@@ -175,6 +176,7 @@ def _decide(
 ) -> np.ndarray:
     """The moves of all running games for one ply, noted in the diary.
 
+    Quick searches choose moves like full ones, by visits and temperature; they teach no policy.
     Late plies are played by the raw policy: few games last that long, but searching those to the
     move limit, in batches that hardly fill, would take as long as all the others.
     """
@@ -185,13 +187,17 @@ def _decide(
         policies = PolicyAgent(search.evaluator, "raw policy").decide(positions).policy
         diary.note(games, rows, np.zeros_like(policies))
         return draw_moves(policies, positions.keys, positions.plies, np.ones(len(policies)))
-    result = search.run(positions, settings.noise)
+    is_full = draw_full(positions.keys, positions.plies, settings.full_share)
+    quick = min(settings.quick_simulations, search.simulations)
+    simulations = np.where(is_full, search.simulations, quick)
+    result = search.run(positions, settings.noise * is_full, simulations)
     proved = endgames.best_moves(positions)
     weights = _move_weights(result.visits, positions, search, proved)
     policies = (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
+    is_full[proved[0]], simulations[proved[0]] = True, 0  # known without a search
+    policies[~is_full] = 0.0
     diary.note(games, rows, policies)
-    simulations = search.simulations * (games.running - len(proved[0]))
-    diary.note_search(policies, result, simulations)
+    diary.note_search(policies, result, int(simulations.sum()))
     return draw_moves(weights, positions.keys, positions.plies, exponents)
 
 

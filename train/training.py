@@ -272,7 +272,7 @@ def compile_kernels(kind: Callable[[Config], Algorithm], config: Config) -> floa
     if marker.exists():
         return 0.0
     sections = {
-        "selfplay": {"games": 2, "simulations": 2, "search_plies": 10},
+        "selfplay": {"games": 2, "simulations": 2, "quick_simulations": 1, "search_plies": 10},
         "evaluation": {"games_during": 2, "simulations": simulations},
     }
     small = config.model_copy(update={"max_plies": 12}).model_copy(

@@ -69,10 +69,20 @@ class Search:
         self._tree: Tree = new_tree(0, 1)
         self._leaves: Leaves = new_leaves(0)
 
-    def run(self, positions: Positions, noise: float = 0.0) -> SearchResult:
+    def run(
+        self,
+        positions: Positions,
+        noise: float | np.ndarray = 0.0,
+        simulations: np.ndarray | None = None,
+    ) -> SearchResult:
         """Search B running positions; ``noise`` is the share of random noise in the root priors.
 
-        Raises ValueError when a position is over or the evaluator returns NaN.
+        It may be one number or float64[B]. ``simulations``, integers [B], are those of each
+        position where they are not all the search's own, at most as many and at least 1; visits of
+        a root that is proved sum to the search's own even so.
+
+        Raises ValueError when a position is over, is given too many simulations or none, or the
+        evaluator returns NaN.
         """
         games = len(positions.plies)
         if games > len(self._leaves.games):
@@ -83,11 +93,13 @@ class Search:
         over = plant(tree, positions.boards, positions.plies, self._endings, leaves)
         if over >= 0:
             raise ValueError(f"row {over}: the game is over, there is nothing to search")
+        if simulations is not None:
+            _give_simulations(tree, games, self.simulations, simulations)
         self._judge(games, positions.keys)
         if self._endings[1] is not None:
             prove_roots(tree, games, self._endings)
-        if noise > 0.0:
-            add_root_noise(tree, positions.keys, noise)
+        if np.any(noise):
+            add_root_noise(tree, positions.keys, np.full(games, noise, np.float64))
         while True:
             count = select(tree, games, self.simulations, self.exploration, self._endings, leaves)
             if count == 0:
@@ -112,6 +124,16 @@ class Search:
                 f"the evaluator returned NaN for board {boards[row].tolist()} at ply {plies[row]}: "
                 f"logits {logits[row].tolist()}, value {values[row]}"
             )
+
+
+def _give_simulations(tree: Tree, games: int, most: int, given: np.ndarray) -> None:
+    """Let each tree end after its own simulations: what it is not given of ``most`` counts as done.
+
+    Raises ValueError when one is given more, or none.
+    """
+    if not np.all((given >= 1) & (given <= most)):
+        raise ValueError(f"simulations must be from 1 to the search's {most}, not {given}")
+    tree.simulations[:games] = most - given
 
 
 class Mcts:

@@ -68,6 +68,13 @@ def test_two_budgets_are_refused_with_both_named(given):
             "first_simulations must be at most simulations, 8, not 9",
         ),
         (SelfPlay, {"noise": 1.5}, "noise must be less than or equal to 1, not 1.5"),
+        (SelfPlay, {"full_share": 0.0}, "full_share must be greater than 0, not 0.0"),
+        (SelfPlay, {"quick_simulations": 5}, "quick_simulations is not read when full_share is 1"),
+        (
+            SelfPlay,
+            {"full_share": 0.5, "simulations": 4},
+            "quick_simulations must be below simulations, 4, not 4",
+        ),
         (SelfPlay, {"games": 8.5}, "games must be a valid integer, not 8.5"),
         (SelfPlay, {"lag": "four"}, "lag must be a valid integer, not 'four'"),
         (Learning, {"learning_rate": 0.0}, "learning_rate must be greater than 0, not 0.0"),
