@@ -148,6 +148,8 @@ class Replay(Settings):
     """Share of all further positions by which it grows."""
     most: int = Field(3_000_000, ge=1)
     """Positions it never exceeds."""
+    duplicates: Literal["keep", "weigh"] = "keep"
+    """Draw rows evenly, or n equal positions as often as log2(1 + n) different ones."""
 
 
 class Evaluation(Settings):

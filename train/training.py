@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, final
 
 import torch
@@ -265,6 +266,7 @@ def compile_kernels(kind: Callable[[Config], Algorithm], config: Config) -> floa
     parts = (
         config.algorithm,
         config.selfplay.endgames,
+        config.replay.duplicates,
         "search" if simulations else "policy",
         "graded" if grades else "only",
     )
@@ -279,7 +281,11 @@ def compile_kernels(kind: Callable[[Config], Algorithm], config: Config) -> floa
         update={n: getattr(config, n).model_copy(update=v) for n, v in sections.items()}
     )
     algorithm = kind(small)
-    algorithm.play(SelfPlayUnit(algorithm.unit_weights(0), small, 0))
+    with TemporaryDirectory() as folder:
+        algorithm.open(Path(folder))
+        played = algorithm.play(SelfPlayUnit(algorithm.unit_weights(0), small, 0))
+        algorithm.learn(played, 0.0, 1)
+        algorithm.close()
     weights = algorithm.learner.playing_weights()
     evaluate_unit(EvaluationUnit(weights, small, "alphabeta:depth=2"))
     if grades:

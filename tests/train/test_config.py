@@ -80,6 +80,7 @@ def test_two_budgets_are_refused_with_both_named(given):
         (Learning, {"learning_rate": 0.0}, "learning_rate must be greater than 0, not 0.0"),
         (Learning, {"average": 1.0}, "average must be less than 1, not 1.0"),
         (Replay, {"growth": -0.1}, "growth must be greater than or equal to 0, not -0.1"),
+        (Replay, {"duplicates": "merge"}, "duplicates must be 'keep' or 'weigh', not 'merge'"),
         (Evaluation, {"games_during": 7}, "games_during must be a multiple of 2, not 7"),
         (Ppo, {"clip": 0.0}, "clip must be greater than 0, not 0.0"),
         (Ppo, {"trace": 1.1}, "trace must be less than or equal to 1, not 1.1"),
