@@ -5,37 +5,44 @@ as a list of shapes; SVG and pixels draw that list. It stands on its own backgro
 on light and dark pages; marks differ in form as well as in colour (Okabe and Ito 2008).
 """
 
-from collections import Counter
+from collections.abc import Sequence
 from html import escape
-from itertools import pairwise
-from math import cos, pi, sin
 from typing import NamedTuple
 
 import numpy as np
 
-from oware_env.notation import NORTH_LETTERS, SOUTH_LETTERS, format_position
+from oware_env.notation import format_position
+from oware_env.render_bars import PANEL, Place, bars
 from oware_env.render_raster import PixelWindow, pixels
-from oware_env.render_shapes import Box, Disc, Label, Line, Point, Polygon, Shape, ring, to_svg
-
-LETTERS = SOUTH_LETTERS + NORTH_LETTERS
+from oware_env.render_shapes import (
+    BLUE,
+    FAINT,
+    FLOOR,
+    INK,
+    LETTERS,
+    PAGE,
+    PIT,
+    Box,
+    Disc,
+    Label,
+    Line,
+    Point,
+    Shape,
+    centre,
+    seed_places,
+    to_svg,
+)
+from oware_env.render_trail import trail
 
 # Geometry, in pixels of rgb_array and units of the SVG.
 WIDTH, HEIGHT = 972, 474
-_COLUMN, _PITCH = 206, 112  # x of the houses A and f; distance between columns
-_NORTH_Y, _SOUTH_Y = 178, 338  # y of the two rows
-_MIDDLE = (_NORTH_Y + _SOUTH_Y) / 2
-_PIT = 48  # radius of a house
-_TRACK = 10  # the sowing trail runs this far above and below the middle line
 _STORE_X = (902, 70)  # centres of South's and North's store
 _STORE_TOP, _STORE_BOTTOM, _STORE_WIDTH = 106, 410, 88
-_SEED = 7.4  # radius of a seed, smaller in a crowded house
-_SPACING = 2.2  # distance of neighbouring seeds, in radii
 
-_PAGE, _INK, _FAINT = "#FBF6EC", "#2B2118", "#75695C"
-_WOOD, _EDGE, _HOLLOW, _FLOOR = "#7B4B2A", "#5F3719", "#3E2412", "#4B2D18"
+_WOOD, _EDGE, _HOLLOW = "#7B4B2A", "#5F3719", "#3E2412"
 _SEED_FILL, _SEED_EDGE, _SHINE = "#D9D3C3", "#2A1A0E", "#FFFFFF"
-_COUNT, _TRAIL = "#FFF4DF", "#FFE9BF"
-_LEGAL, _LEGAL_PAGE, _CAPTURED = "#56B4E9", "#0072B2", "#F0E442"
+_COUNT = "#FFF4DF"
+_LEGAL, _CAPTURED = "#56B4E9", "#F0E442"
 
 
 class Scene(NamedTuple):
@@ -52,22 +59,33 @@ class Scene(NamedTuple):
     result: str | None = None  # how the game ended, None while it runs
 
 
-def svg(scene: Scene) -> str:
-    """The picture as a self-contained SVG element: no script, style sheet, id or outside asset."""
+def svg(scene: Scene, policy: Sequence[float] | None = None, value: float | None = None) -> str:
+    """The picture as a self-contained SVG element: no script, style sheet, id or outside asset.
+
+    With a ``policy`` (shares of the mover's houses 0-5) or a ``value`` (-1 to 1 for the mover,
+    NaN for none) bars below the board show them. Raises OwareError when they are none.
+    """
+    shapes, height = _compose(scene, policy, value)
     position = format_position(scene.houses, scene.stores, scene.south_to_move)
     title = escape(f"Oware board {position}: {_status_text(scene)}")
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
-        f'width="{WIDTH * 2 // 3}" height="{HEIGHT * 2 // 3}" style="max-width:100%;height:auto" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
+        f'width="{WIDTH * 2 // 3}" height="{height * 2 // 3}" style="max-width:100%;height:auto" '
         f'role="img" aria-label="{title}" font-family="system-ui, Helvetica, Arial, sans-serif">'
     ]
-    lines += [to_svg(shape) for shape in _compose(scene)]
+    lines += [to_svg(shape) for shape in shapes]
     return "\n".join([*lines, "</svg>"])
 
 
-def rgb_array(scene: Scene) -> np.ndarray:
-    """The same picture as pixels, uint8[474, 972, 3], drawn by Pillow without a display."""
-    return pixels(_compose(scene), WIDTH, HEIGHT)
+def rgb_array(
+    scene: Scene, policy: Sequence[float] | None = None, value: float | None = None
+) -> np.ndarray:
+    """The same picture as pixels, drawn by Pillow without a display: uint8[474, 972, 3].
+
+    With bars it is 646 high.
+    """
+    shapes, height = _compose(scene, policy, value)
+    return pixels(shapes, WIDTH, height)
 
 
 class Window:
@@ -128,10 +146,14 @@ def _last_move_text(scene: Scene) -> str:
     return f"{LETTERS[scene.origin]} sowed {len(scene.path)}{captured}"
 
 
-def _compose(scene: Scene) -> list[Shape]:
-    """The whole picture, from back to front."""
+def _compose(
+    scene: Scene, policy: Sequence[float] | None = None, value: float | None = None
+) -> tuple[list[Shape], int]:
+    """The whole picture, from back to front, and its height."""
+    judged = bars(policy, value, _place(scene))
+    height = HEIGHT + PANEL * bool(judged)
     shapes: list[Shape] = [
-        Box((0, 0), (WIDTH, HEIGHT), 16, _PAGE, "page"),
+        Box((0, 0), (WIDTH, height), 16, PAGE, "page"),
         Box((16, 90), (WIDTH - 32, 340), 48, _EDGE),
         Box((16, 86), (WIDTH - 32, 340), 48, _WOOD, "board"),
     ]
@@ -141,45 +163,53 @@ def _compose(scene: Scene) -> list[Shape]:
     for south in (True, False):
         shapes += _store(scene, south)
     if scene.origin is not None and scene.path:
-        shapes += _trail(scene.origin, scene.path)
-    return shapes
+        shapes += trail(scene.origin, scene.path)
+    return shapes + judged, height
+
+
+def _place(scene: Scene) -> Place:
+    """Where bars for the side to move go; its houses are in its order of sowing."""
+    south = scene.south_to_move
+    houses = range(6) if south else range(6, 12)
+    return Place(
+        top=HEIGHT,
+        columns=tuple(centre(house)[0] for house in houses),
+        letters="".join(LETTERS[house] for house in houses),
+        offered=tuple(not scene.legal or house in scene.legal for house in houses),
+        store=_STORE_X[not south],
+        other_store=_STORE_X[south],
+    )
 
 
 def _header(scene: Scene) -> list[Shape]:
     played = "" if scene.origin is None else f"{_last_move_text(scene)} · "
     return [
-        Label((24, 40), _status_text(scene), 23, _INK, True, "start", "status"),
-        Label((WIDTH - 24, 40), f"{played}ply {scene.ply}", 19, _FAINT, False, "end", "played"),
+        Label((24, 40), _status_text(scene), 23, INK, True, "start", "status"),
+        Label((WIDTH - 24, 40), f"{played}ply {scene.ply}", 19, FAINT, False, "end", "played"),
     ]
-
-
-def _centre(house: int) -> Point:
-    """Where a house lies: A-F from left to right below, f-a from left to right above."""
-    column = house if house < 6 else 11 - house
-    return _COLUMN + _PITCH * column, _SOUTH_Y if house < 6 else _NORTH_Y
 
 
 def _house(scene: Scene, house: int) -> list[Shape]:
     """Pit, seeds, count, letter and marks of one house."""
-    (x, y), letter, seeds = _centre(house), LETTERS[house], scene.houses[house]
+    (x, y), letter, seeds = centre(house), LETTERS[house], scene.houses[house]
     south = house < 6
     shapes = _pit(x, y, letter)
     places, radius = seed_places((x, y), seeds)
     for place in places:
         shapes += _seed(place, radius, letter)
-    count_y = y + _PIT + 33 if south else y - _PIT - 14
+    count_y = y + PIT + 33 if south else y - PIT - 14
     shapes.append(Label((x, count_y), str(seeds), 26, _COUNT, True, part=f"count {letter}"))
     if house in scene.legal:
-        shapes.append(Disc((x, y), _PIT + 3, None, _LEGAL, 5, part=f"legal {letter}"))
+        shapes.append(Disc((x, y), PIT + 3, None, _LEGAL, 5, part=f"legal {letter}"))
     if house in scene.captured:
-        shapes.append(Disc((x, y), _PIT + 3, None, _CAPTURED, 6, 16, f"captured {letter}"))
+        shapes.append(Disc((x, y), PIT + 3, None, _CAPTURED, 6, 16, f"captured {letter}"))
     return shapes + _name(x, south, letter, house in scene.legal, f"letter {letter}")
 
 
 def _pit(x: float, y: float, letter: str) -> list[Shape]:
     # A lighter floor, set a little lower, makes the hollow look carved under light from above.
-    hollow = Disc((x, y), _PIT, _HOLLOW, part=f"house {letter}")
-    return [hollow, Disc((x, y + 2.5), _PIT - 4, _FLOOR)]
+    hollow = Disc((x, y), PIT, _HOLLOW, part=f"house {letter}")
+    return [hollow, Disc((x, y + 2.5), PIT - 4, FLOOR)]
 
 
 def _seed(place: Point, radius: float, where: str) -> list[Shape]:
@@ -192,9 +222,9 @@ def _name(x: float, south: bool, text: str, marked: bool, part: str) -> list[Sha
     """A house letter or a seat's name outside the board, on a badge when it may be played."""
     y = 460 if south else 76
     if not marked:
-        return [Label((x, y), text, 20, _FAINT, True, part=part)]
+        return [Label((x, y), text, 20, FAINT, True, part=part)]
     width = 30 if len(text) == 1 else 76
-    badge = Box((x - width / 2, y - 20), (width, 26), 13, _LEGAL_PAGE)
+    badge = Box((x - width / 2, y - 20), (width, 26), 13, BLUE)
     return [badge, Label((x, y), text, 20, "#FFFFFF", True, part=part)]
 
 
@@ -208,7 +238,7 @@ def _store(scene: Scene, south: bool) -> list[Shape]:
     left, height = x - _STORE_WIDTH / 2, _STORE_BOTTOM - _STORE_TOP
     shapes: list[Shape] = [
         Box((left, _STORE_TOP), (_STORE_WIDTH, height), 38, _HOLLOW, f"store {name}"),
-        Box((left + 4, _STORE_TOP + 6), (_STORE_WIDTH - 8, height - 8), 35, _FLOOR),
+        Box((left + 4, _STORE_TOP + 6), (_STORE_WIDTH - 8, height - 8), 35, FLOOR),
     ]
     floor, apart = _STORE_BOTTOM - 30, 18
     half = floor - 5.5 * apart
@@ -219,80 +249,3 @@ def _store(scene: Scene, south: bool) -> list[Shape]:
     shapes.append(Label((x, _STORE_TOP + 44), str(seeds), 34, _COUNT, True, part=f"count {name}"))
     marked = scene.result is None and south == scene.south_to_move
     return shapes + _name(x, south, name, marked, f"name {name}")
-
-
-def seed_places(centre: Point, seeds: int) -> tuple[list[Point], float]:
-    """A tidy place for each seed of a house, on rings, and the radius that lets all fit in."""
-    counts = _ring_counts(seeds)
-    distances: list[float] = []  # of the rings from the centre, in spacings
-    for count in counts:
-        apart = 0.5 / sin(pi / count) if count > 1 else 0.0
-        distances.append(max(apart, distances[-1] + 1.0) if distances else apart)
-    outermost = distances[-1] if distances else 0.0
-    radius = min(_SEED, (_PIT - 3) / (outermost * _SPACING + 1.0))
-    places: list[Point] = []
-    for distance, count in zip(distances, counts, strict=True):
-        # Two lie side by side and four in a square, not one above the other.
-        turn = {2: pi / 2, 4: pi / 4}.get(count, 0.0)
-        places += ring(centre, distance * _SPACING * radius, count, turn)
-    return places, radius
-
-
-def _ring_counts(seeds: int) -> list[int]:
-    """How many seeds lie on each ring, from the inside; each ring takes about six more."""
-    rings = sum(seeds > full for full in (0, 5, 16, 33))
-    counts = []
-    for left in range(rings, 0, -1):
-        counts.append(max(1, (seeds - 3 * left * (left - 1)) // left) if left > 1 else seeds)
-        seeds -= counts[-1]
-    return counts
-
-
-def _on_track(house: int) -> Point:
-    """Where the trail passes a house: South's half runs below the middle line, North's above."""
-    return _centre(house)[0], _MIDDLE + (_TRACK if house < 6 else -_TRACK)
-
-
-def _trail(origin: int, path: tuple[int, ...]) -> list[Shape]:
-    """The way of the last sowing: out of its origin, past every house sown, into the last one."""
-    steps = sum((after - before) % 12 for before, after in pairwise((origin, *path)))
-    houses = [(origin + step) % 12 for step in range(min(steps, 12) + 1)]
-    points = [_centre(origin), _on_track(origin)]
-    for before, after in pairwise(houses):
-        if (before < 6) != (after < 6):
-            points += _bend(before)
-        points.append(_on_track(after))
-    shapes: list[Shape] = [
-        Line(tuple(points), _TRAIL, 3.5, f"trail {LETTERS[origin]}{LETTERS[path[-1]]}"),
-        Disc(_centre(origin), 8, _FLOOR, _TRAIL, 3.5, part=f"origin {LETTERS[origin]}"),
-    ]
-    shapes.append(_arrow(path[-1]))
-    for house, seeds in Counter(path).items():
-        shapes += _drop(house, seeds)
-    return shapes
-
-
-def _bend(before: int) -> list[Point]:
-    """The half circle from one row's track to the other's, beyond house F or house f."""
-    x, side = _centre(before)[0], 1 if before < 6 else -1
-    angles = [pi * step / 12 for step in range(13)]
-    return [
-        (x + side * (26 + _TRACK * sin(angle)), _MIDDLE + side * _TRACK * cos(angle))
-        for angle in angles
-    ]
-
-
-def _drop(house: int, seeds: int) -> list[Shape]:
-    """A dot for one seed dropped in a house, its number when laps dropped more."""
-    (x, y), part = _on_track(house), f"sown {LETTERS[house]}"
-    if seeds == 1:
-        return [Disc((x, y), 5.5, _TRAIL, part=part)]
-    number = Label((x, y + 5), str(seeds), 15, _INK, True)
-    return [Disc((x, y), 9.5, _TRAIL, part=part), number]
-
-
-def _arrow(house: int) -> Shape:
-    """The arrow head that points into the house of the last seed."""
-    (x, y), down = _on_track(house), 1 if house < 6 else -1
-    base, tip = y + 8 * down, y + 23 * down
-    return Polygon(((x - 9, base), (x + 9, base), (x, tip)), _TRAIL, f"landing {LETTERS[house]}")

@@ -1,4 +1,4 @@
-"""The few shapes a board picture is made of, and each as SVG.
+"""The few shapes a board picture is made of, each as SVG, and where houses and seeds lie.
 
 ``render`` composes a picture as one list of these; the SVG here and the pixels of
 ``render_raster`` draw the same list, so both show the same board.
@@ -8,7 +8,21 @@ from html import escape
 from math import cos, pi, sin
 from typing import NamedTuple
 
+from oware_env.notation import NORTH_LETTERS, SOUTH_LETTERS
+
 Point = tuple[float, float]
+
+PIT = 48  # radius of a house
+_SEED = 7.4  # radius of a seed, smaller in a crowded house
+_SPACING = 2.2  # distance of neighbouring seeds, in radii
+
+MIDDLE = 258  # y between the two rows
+_COLUMN, _PITCH = 206, 112  # x of the houses A and f; distance between columns
+_ROW = 80  # y of a row's distance from the middle
+
+PAGE, INK, FAINT, BLUE, FLOOR = "#FBF6EC", "#2B2118", "#75695C", "#0072B2", "#4B2D18"
+
+LETTERS = SOUTH_LETTERS + NORTH_LETTERS
 
 
 class Disc(NamedTuple):
@@ -65,10 +79,43 @@ class Label(NamedTuple):
 Shape = Disc | Box | Line | Polygon | Label
 
 
+def centre(house: int) -> Point:
+    """Where a house lies: A-F from left to right below, f-a from left to right above."""
+    column = house if house < 6 else 11 - house
+    return _COLUMN + _PITCH * column, MIDDLE + (_ROW if house < 6 else -_ROW)
+
+
 def ring(centre: Point, radius: float, count: int, turn: float) -> list[Point]:
     """``count`` points evenly on a circle, the first ``turn`` radians clockwise from the top."""
     angles = [turn + 2 * pi * number / count for number in range(count)]
     return [(centre[0] + radius * sin(a), centre[1] - radius * cos(a)) for a in angles]
+
+
+def seed_places(centre: Point, seeds: int) -> tuple[list[Point], float]:
+    """A tidy place for each seed of a house, on rings, and the radius that lets all fit in."""
+    counts = _ring_counts(seeds)
+    distances: list[float] = []  # of the rings from the centre, in spacings
+    for count in counts:
+        apart = 0.5 / sin(pi / count) if count > 1 else 0.0
+        distances.append(max(apart, distances[-1] + 1.0) if distances else apart)
+    outermost = distances[-1] if distances else 0.0
+    radius = min(_SEED, (PIT - 3) / (outermost * _SPACING + 1.0))
+    places: list[Point] = []
+    for distance, count in zip(distances, counts, strict=True):
+        # Two lie side by side and four in a square, not one above the other.
+        turn = {2: pi / 2, 4: pi / 4}.get(count, 0.0)
+        places += ring(centre, distance * _SPACING * radius, count, turn)
+    return places, radius
+
+
+def _ring_counts(seeds: int) -> list[int]:
+    """How many seeds lie on each ring, from the inside; each ring takes about six more."""
+    rings = sum(seeds > full for full in (0, 5, 16, 33))
+    counts = []
+    for left in range(rings, 0, -1):
+        counts.append(max(1, (seeds - 3 * left * (left - 1)) // left) if left > 1 else seeds)
+        seeds -= counts[-1]
+    return counts
 
 
 def to_svg(shape: Shape) -> str:

@@ -6,7 +6,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from agents.settings import nearest, parse_command, read_settings, run_command
+from pydantic import Field
+
+from agents.settings import Settings, nearest, parse_command, read_settings, run_command
 from oware_env.errors import OwareError
 from train.algorithms import algorithm_of
 from train.config import Budget, Config
@@ -18,11 +20,12 @@ oware-train configs/ppo-quick.toml
 oware-train configs/alphazero-quick.toml --budget.minutes 2 --seed 7
 oware-train --resume runs/quick
 oware-train replay runs/quick 17                    print a game that was learned from
+oware-train export runs/quick                       its positions as a data set for NumPy
 
 --profile: say at the end where the time went"""
 
 # What may differ when a run goes on: it decides how much is done, not what.
-HARMLESS = ("budget.", "evaluation.", "workers", "checkpoint", "device")
+HARMLESS = ("budget.", "evaluation.", "workers", "checkpoint", "device", "replay.keep")
 
 
 def main() -> None:
@@ -32,8 +35,9 @@ def main() -> None:
 
 def train(arguments: Sequence[str]) -> None:
     """Read the command line, train, and print the final table."""
-    if arguments and arguments[0] == "replay":
-        _replay(arguments[1:])
+    actions = {"replay": _replay, "export": _export}
+    if arguments and arguments[0] in actions:
+        actions[arguments[0]](arguments[1:])
         return
     started = time.monotonic()
     options = {"resume": "go on with the run of this folder"}
@@ -67,6 +71,36 @@ def _replay(words: Sequence[str]) -> None:
     if not words[1].isdecimal():
         raise OwareError(f"the number of a game is a whole number from 0, not {words[1]!r}")
     print(game_text(kept_game(path, int(words[1]), run_config(path))))
+
+
+class ExportSettings(Settings):
+    """What to export, and where to."""
+
+    run: tuple[str, ...] = ()
+    """The run: its folder, or its name in runs/."""
+    output: str | None = None
+    """File to write, instead of dataset.npz in the run's folder."""
+    table: int | None = Field(None, ge=1, le=24)
+    """Seeds of the table that gives exact labels; that of the run when left out, if it had one."""
+    last: int | None = Field(None, ge=1)
+    """So many of the newest positions; all when left out."""
+
+
+def _export(words: Sequence[str]) -> None:
+    """Write the positions of a run as a data set, and say what is in it."""
+    settings: ExportSettings = parse_command(
+        ExportSettings,
+        words,
+        description="oware-train export RUN: the positions of a run as NPZ (docs/dataset.md)",
+        positional="run",
+    ).settings
+    from train.export import export_dataset
+    from train.run import run_path
+
+    if len(settings.run) != 1:
+        raise OwareError("give one run, such as: oware-train export quick --last 100000")
+    output = None if settings.output is None else Path(settings.output)
+    print(export_dataset(run_path(settings.run[0]), output, settings.table, settings.last))
 
 
 def run_config(path: Path) -> Config:

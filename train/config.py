@@ -150,6 +150,8 @@ class Replay(Settings):
     """Positions it never exceeds."""
     duplicates: Literal["keep", "weigh"] = "keep"
     """Draw rows evenly, or n equal positions as often as log2(1 + n) different ones."""
+    keep: bool = False
+    """Keep also the positions that have left it, on the disk: 53 bytes each, for an export."""
 
 
 class Evaluation(Settings):

@@ -2,7 +2,7 @@
 
 The positions lie in the run folder, in append-only files that are read through memory maps
 (:mod:`train.shards`); a checkpoint notes how many there were. Files that have left the window go
-once two checkpoints no longer need them.
+once two checkpoints no longer need them, unless the run keeps all for an export.
 """
 
 from pathlib import Path
@@ -97,7 +97,7 @@ class ReplayWindow:
     def state(self) -> dict[str, Any]:
         """What :meth:`restore` needs, for a checkpoint; the positions are on the disk then."""
         self._shards.drop_before(self._needed)
-        self._needed = self.start
+        self._needed = 0 if self.config.keep else self.start
         return self._shards.state(self._needed) | {"columns": list(SAMPLE.names or ())}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -105,13 +105,9 @@ class ReplayWindow:
 
         Raises OwareError when its files are missing, cut off or damaged, or of another version.
         """
-        if state.get("columns") != list(SAMPLE.names or ()):
-            raise OwareError(
-                f"the positions in {self._shards.folder} were written by an earlier version: "
-                "the run can play, but not be trained on"
-            )
+        check_columns(state, self._shards.folder)
         self._shards.restore(state)
-        self._needed = self.start
+        self._needed = 0 if self.config.keep else self.start
         if self._duplicates is not None:
             self._duplicates = Duplicates()
             for first in range(self.start, self.total, ROWS_PER_FILE):
@@ -121,6 +117,15 @@ class ReplayWindow:
     def close(self) -> None:
         """Close its files."""
         self._shards.close()
+
+
+def check_columns(state: dict[str, Any], folder: Path) -> None:
+    """Raise OwareError when the positions that a state tells of have other columns than ours."""
+    if state.get("columns") != list(SAMPLE.names or ()):
+        raise OwareError(
+            f"the positions in {folder} were written by an earlier version: "
+            "the run can play, but not be trained on or exported"
+        )
 
 
 def _samples(rows: np.ndarray) -> Samples:

@@ -3,7 +3,7 @@
 config.toml    the resolved configuration, every value: trains the same run again
 run.json       commit, versions, machine, seed
 metrics.jsonl  one line a unit or evaluation
-events/        the same for TensorBoard
+events/        the same for TensorBoard, with pictures and histograms
 checkpoints/   step-00001234/: weights, optimiser, counters
 replay/        the positions of the replay window (AlphaZero), in append-only files
 games/         every game that was learned from: oware-train replay RUN NUMBER
@@ -22,6 +22,8 @@ from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from agents.neural.checkpoint import CHECKPOINTS, STATE, newest_checkpoint, read_state
 from oware_env.errors import OwareError
@@ -74,6 +76,27 @@ class RunFolder:
                     self._events.add_scalar(name, value, step)
                 elif isinstance(value, str):
                     self._events.add_text(name, value, step)
+
+    def add_picture(self, step: int, name: str, picture: np.ndarray) -> None:
+        """Show a picture uint8[H, W, 3] in TensorBoard."""
+        with _says_what_failed(self.path / EVENTS):
+            self._events.add_image(name, picture, step, dataformats="HWC")
+
+    def add_histogram(self, step: int, name: str, counts: np.ndarray, edges: np.ndarray) -> None:
+        """Show counts [N] of the bins between edges [N + 1] in TensorBoard."""
+        middles = (edges[:-1] + edges[1:]) / 2
+        with _says_what_failed(self.path / EVENTS):
+            self._events.add_histogram_raw(
+                name,
+                min=edges[0],
+                max=edges[-1],
+                num=int(counts.sum()),
+                sum=float(counts @ middles),
+                sum_squares=float(counts @ middles**2),
+                bucket_limits=edges[1:].tolist(),
+                bucket_counts=counts.tolist(),
+                global_step=step,
+            )
 
     def lay_out(self, opponents: Sequence[str]) -> None:
         """Group the curves on TensorBoard's page "Custom Scalars"; scores with their intervals."""

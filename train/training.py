@@ -29,6 +29,7 @@ from oware_env.errors import OwareError
 from oware_env.kernel import CACHE
 from train.alarms import Alarms
 from train.config import Config
+from train.diagnosis import Diagnosis
 from train.evaluate import (
     EndgameUnit,
     Evaluated,
@@ -59,6 +60,7 @@ class Training:
         self.evaluations = 0  # rounds of evaluation begun
         self.checkpoints = 0  # written
         self.alarms = Alarms()
+        self.diagnosis = Diagnosis(self.config)
         self.in_flight: list[SelfPlayUnit] = []  # asked for before a resume
         self.kept = GameStore(run.path)  # all games learned from
         self.stream: UnitStream | None = None
@@ -98,7 +100,9 @@ class Training:
         times = self.config.evaluation.times
         if self.progress * (times + 1) >= self.evaluations + 1 and self.evaluations < times:
             self.evaluations += 1
-            stream.evaluate(self.algorithm.learner.playing_weights())
+            weights = self.algorithm.learner.playing_weights()
+            stream.evaluate(weights)
+            self.diagnosis.write(self.run, self.algorithm.learner.steps, weights)
 
     @property
     def minutes(self) -> float:
@@ -123,6 +127,7 @@ class Training:
         most_steps = 2**63 if budget.steps is None else budget.steps - learner.steps
         start = time.perf_counter()
         self.kept.add(played.moves, played.ends)
+        self.diagnosis.note(played)
         figures = self.algorithm.learn(played, self.progress, most_steps) | {
             "time/learner": time.perf_counter() - start,
             "time/waiting": self._waited,

@@ -83,11 +83,12 @@ def test_a_lap_draws_the_whole_round_and_how_many_seeds_each_house_got():
 
 def test_the_trail_follows_the_board_against_the_clock():
     south = State.initial().play("E").scene()
-    (line,) = [shape for shape in render._compose(south) if isinstance(shape, Line) and shape.part]
-    right = render._centre(5)[0]
-    assert line.points[0] == render._centre(4)  # out of E, to the right past F, back to c
+    shapes, _ = render._compose(south)
+    (line,) = [shape for shape in shapes if isinstance(shape, Line) and shape.part]
+    right = render.centre(5)[0]
+    assert line.points[0] == render.centre(4)  # out of E, to the right past F, back to c
     assert max(x for x, _ in line.points) > right
-    assert line.points[-1][0] == render._centre(8)[0]
+    assert line.points[-1][0] == render.centre(8)[0]
     around = [point for point in line.points if point[0] > right]
     assert around[0][1] > around[-1][1]  # upwards on the right-hand side
 
@@ -119,6 +120,62 @@ def test_svg_stands_alone_and_never_clashes_with_another():
             assert word not in picture
 
 
+@pytest.mark.parametrize("south", [True, False], ids=["south", "north"])
+def test_bars_show_the_policy_by_house_and_the_value_of_the_mover(south):
+    state = State.parse("0-0-1-0-2-0-1-0-2-0-0-1-21-20-" + ("S" if south else "N"))
+    policy = [0.75, 0.0, 0.2, 0.0, 0.001, 0.0]
+    found = parts(render.svg(state.scene(), policy, -0.5))
+    heights = {}
+    for house, share in zip("ABCDEF" if south else "abcdef", policy, strict=True):
+        bars = found.get(f"share {house}", [])
+        assert len(bars) == (share > 0)
+        for bar in bars:
+            heights[share] = float(bar.get("height"))
+            middle = float(bar.get("x")) + float(bar.get("width")) / 2
+            assert middle == render.centre(render.LETTERS.index(house))[0]
+    assert heights[0.75] == pytest.approx(heights[0.2] * 0.75 / 0.2)
+    assert 1 < heights[0.001] < heights[0.2]
+    words = [found[f"number {house}"][0].text for house in ("ACE" if south else "ace")]
+    assert words == ["75%", "20%", "<1%"]
+    assert found["value number"][0].text == "-0.50"
+    (bar,) = found["value"]
+    seat = found[f"name {'South' if south else 'North'}"][0]
+    assert float(bar.get("x")) + float(bar.get("width")) / 2 == float(seat.get("x"))
+    assert float(bar.get("height")) == pytest.approx(heights[0.75] / 3)  # half of its lower half
+
+
+def test_a_value_above_zero_goes_up_and_one_below_goes_down():
+    tops = []
+    for value in (0.5, -0.5):
+        (bar,) = parts(render.svg(State.initial().scene(), value=value))["value"]
+        tops.append((float(bar.get("y")), float(bar.get("height"))))
+    assert tops[0][0] + tops[0][1] == tops[1][0] and tops[0][1] == tops[1][1] > 20
+
+
+def test_without_a_policy_or_value_the_picture_is_as_it_was():
+    scene = State.initial().scene()
+    assert render.svg(scene) == render.svg(scene, None, float("nan"))
+    assert (render.rgb_array(scene) == render.rgb_array(scene, value=float("nan"))).all()
+    picture = render.rgb_array(scene, np.full(6, 1 / 6, np.float32), 0.0)
+    assert picture.shape == (render.HEIGHT + render.PANEL, render.WIDTH, 3)
+    assert (picture[: render.HEIGHT - 20] == render.rgb_array(scene)[: render.HEIGHT - 20]).all()
+    assert (picture[render.HEIGHT :] != picture[-30, 5]).any()
+
+
+@pytest.mark.parametrize(
+    ("policy", "value", "message"),
+    [
+        ([0.5, 0.5], None, r"a policy is six shares from 0 to 1, not \[0.5, 0.5\]"),
+        ([2.0, 0, 0, 0, 0, -1.0], None, "a policy is six shares from 0 to 1"),
+        ([np.nan] * 6, None, "a policy is six shares from 0 to 1"),
+        (None, 3.0, "a value lies between -1 and 1 for the mover, not 3.0"),
+    ],
+)
+def test_what_is_no_policy_or_value_is_refused(policy, value, message):
+    with pytest.raises(OwareError, match=message):
+        render.svg(State.initial().scene(), policy, value)
+
+
 def test_text_from_outside_is_escaped():
     scene = State.initial().scene()._replace(result='<b>"&')
     assert parts(render.svg(scene))["status"][0].text == '<b>"&'
@@ -129,7 +186,7 @@ def test_text_from_outside_is_escaped():
 def test_seeds_of_a_house_lie_inside_it_and_apart(seeds):
     places, radius = render.seed_places((0.0, 0.0), seeds)
     assert len(places) == seeds
-    assert all(dist((0, 0), place) + radius <= render._PIT for place in places)
+    assert all(dist((0, 0), place) + radius <= render.PIT for place in places)
     for number, place in enumerate(places):
         assert all(dist(place, other) >= 2 * radius for other in places[:number])
     assert render.seed_places((0.0, 0.0), seeds) == (places, radius)
@@ -137,7 +194,7 @@ def test_seeds_of_a_house_lie_inside_it_and_apart(seeds):
 
 def test_no_shape_leaves_the_picture():
     for state in BOARDS.values():
-        for disc in render._compose(state.scene()):
+        for disc in render._compose(state.scene())[0]:
             if isinstance(disc, Disc):
                 (x, y), reach = disc.centre, disc.radius + disc.width
                 assert reach <= x <= render.WIDTH - reach and reach <= y <= render.HEIGHT - reach
@@ -155,9 +212,9 @@ def test_pixels_have_the_promised_shape_and_tell_boards_apart():
 
 def test_pixels_lie_where_the_svg_puts_them():
     picture = render.rgb_array(State.parse("1-0-0-0-0-0-47-0-0-0-0-0-0-0-S").scene())
-    x, y = render._centre(0)
+    x, y = render.centre(0)
     assert picture[int(y), int(x)].min() > 180  # the only seed of A is light
-    x, y = render._centre(1)
+    x, y = render.centre(1)
     assert picture[int(y), int(x)].max() < 90  # B is an empty, dark hollow
 
 

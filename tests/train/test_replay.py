@@ -145,6 +145,18 @@ def test_files_that_left_the_window_are_deleted_in_the_end(filled):
     assert len(list(window._shards.folder.iterdir())) <= 25 // 16 + 2
 
 
+def test_a_window_that_keeps_all_deletes_no_file_and_draws_the_same(filled):
+    kept, window = (filled(100, least=25, growth=0.0, keep=keep) for keep in (True, False))
+    for _ in range(3):
+        state = kept.state()
+        kept.restore(state)
+        kept.add(_unit(100))
+        window.add(_unit(100))
+    assert (kept.start, len(kept)) == (window.start, len(window)) == (1005, 25)
+    assert _same(kept.sample(30, (1,)), window.sample(30, (1,)))
+    assert kept._shards.first == 0 and len(kept._shards.read(0, 1030)) == 1030
+
+
 def test_a_damaged_file_of_the_window_is_refused(filled):
     window = filled(9, least=40, growth=0.0)
     state = window.state()

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import time
 import warnings
 from contextlib import chdir
 
@@ -202,6 +203,7 @@ def test_a_run_that_is_opened_again_forgets_what_its_checkpoint_does_not_know(tm
         write_checkpoint(run.checkpoint_folder(20), {}, {"steps": 20})
         with (run.path / "metrics.jsonl").open("a") as file:
             file.write('{"step": 40, "los')  # torn by a crash
+        time.sleep(1.1)  # TensorBoard tells files apart by the second they were begun in
         run = open_run(run.path)
         run.log(30, {"loss/total": 31.0})
         run.close()
