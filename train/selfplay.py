@@ -19,17 +19,20 @@ from oware_env.positions import Positions, game_keys
 from oware_env.rules import MOVE_LIMIT, RUNNING, initial_board
 from train.config import Config
 from train.endgames import Endgames
+from train.playout_cap import draw_full
 from train.samples import GameEnds, Noted, Samples, make_samples, rescore
+from train.schedules import simulations_at
 
 LEAST_CHANCE = 1e-6  # added to a proved move's, so that there is always one to play
 
 
 class SelfPlayUnit(NamedTuple):
-    """What decides a unit's games. Weights are safetensors bytes."""
+    """What decides a unit's games: all that varies over a run is given here, once and for all."""
 
-    weights: bytes
+    weights: bytes  # safetensors
     config: Config
     number: int
+    progress: float = 0.0  # share of the budget that was used up when the unit was asked for
 
 
 class Played(NamedTuple):
@@ -46,8 +49,8 @@ class _Diary:
 
     def __init__(self) -> None:
         self.turns: list[Noted] = []
-        self.entropy = self.surprise = 0.0  # summed over searched positions
-        self.searched = self.proved = 0
+        self.entropy = self.surprise = 0.0  # summed over the positions with a policy target
+        self.searched = self.simulations = 0
 
     def note(self, games: Lockstep, rows: np.ndarray, policies: np.ndarray) -> None:
         """Keep running positions, those in ``rows`` bool[running], and their policy targets.
@@ -65,19 +68,19 @@ class _Diary:
         )
         self.turns.append(turn)
 
-    def note_search(self, policies: np.ndarray, result: SearchResult, proved: int) -> None:
+    def note_search(self, policies: np.ndarray, result: SearchResult, simulations: int) -> None:
         """Give the positions noted last the values of their search, and sum up what it found.
 
-        That is its entropy and its distance from the prior, in nats. ``proved`` of the positions
-        needed no simulation.
+        That is the entropy of the policy targets and their distance from the prior, in nats, and
+        the simulations that it took.
         """
         self.turns[-1] = self.turns[-1]._replace(values=result.values)
         logs = np.log(np.maximum(policies, 1e-12))
         prior_logs = np.log(np.maximum(result.priors, 1e-12))
         self.entropy -= float((policies * logs).sum())
         self.surprise += float((policies * (logs - prior_logs)).sum())
-        self.searched += len(policies)
-        self.proved += proved
+        self.searched += int(policies.any(axis=1).sum())
+        self.simulations += simulations
 
     def samples(self, ends: GameEnds, endgames: Endgames, first_game: int) -> tuple[Samples, float]:
         """All positions with their targets, and the share whose result the table corrected."""
@@ -105,7 +108,7 @@ def play_unit(unit: SelfPlayUnit) -> Played:
     search = Search(
         evaluator,
         config.rules,
-        simulations=config.selfplay.simulations,
+        simulations=simulations_at(config.selfplay, unit.progress),
         exploration=config.selfplay.exploration,
         table=endgames.search_table,
     )
@@ -121,7 +124,7 @@ def play_unit(unit: SelfPlayUnit) -> Played:
         "policy_entropy": diary.entropy / max(1, diary.searched),
         "search_surprise": diary.surprise / max(1, diary.searched),
         "positions": float(len(samples)),
-        "simulations": float((diary.searched - diary.proved) * config.selfplay.simulations),
+        "simulations": float(diary.simulations),
         "evaluations": float(evaluator.judged),
         "cache_hits": 1.0 - evaluator.judged / max(1, evaluator.asked),
         "seconds": time.perf_counter() - start,
@@ -164,6 +167,7 @@ def _decide(
 ) -> np.ndarray:
     """The moves of all running games for one ply, noted in the diary.
 
+    Quick searches choose moves like full ones, by visits and temperature; they teach no policy.
     Late plies are played by the raw policy: few games last that long, but searching those to the
     move limit, in batches that hardly fill, would take as long as all the others.
     """
@@ -174,12 +178,17 @@ def _decide(
         policies = PolicyAgent(search.evaluator, "raw policy").decide(positions).policy
         diary.note(games, rows, np.zeros_like(policies))
         return draw_moves(policies, positions.keys, positions.plies, np.ones(len(policies)))
-    result = search.run(positions, settings.noise)
+    is_full = draw_full(positions.keys, positions.plies, settings.full_share)
+    quick = min(settings.quick_simulations, search.simulations)
+    simulations = np.where(is_full, search.simulations, quick)
+    result = search.run(positions, settings.noise * is_full, simulations)
     proved = endgames.best_moves(positions)
     weights = _move_weights(result.visits, positions, search, proved)
     policies = (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
+    is_full[proved[0]], simulations[proved[0]] = True, 0  # known without a search
+    policies[~is_full] = 0.0
     diary.note(games, rows, policies)
-    diary.note_search(policies, result, len(proved[0]))
+    diary.note_search(policies, result, int(simulations.sum()))
     return draw_moves(weights, positions.keys, positions.plies, exponents)
 
 

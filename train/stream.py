@@ -30,24 +30,23 @@ class UnitStream:
         """``play``: the pure function that plays a unit; it must pickle."""
         self.executor, self.config = executor, config
         self.play, self.on_evaluated = play, on_evaluated
-        self.in_flight: deque[tuple[int, bytes]] = deque()  # not handed out yet, oldest first
+        self.in_flight: deque[SelfPlayUnit] = deque()  # not handed out yet, oldest first
         self._tickets: deque[int] = deque()
         self._arrived: dict[int, Any] = {}
 
-    def ask(self, number: int, weights: bytes) -> None:
-        """Ask for one unit, to be played with these weights."""
-        unit = SelfPlayUnit(weights, self.config, number)
+    def ask(self, unit: SelfPlayUnit) -> None:
+        """Ask for one unit."""
         self._tickets.append(self.executor.submit(self.play, unit))
-        self.in_flight.append((number, weights))
+        self.in_flight.append(unit)
 
-    def fill(self, handed_out: int, weights: Callable[[int], bytes]) -> None:
+    def fill(self, handed_out: int, progress: float, weights: Callable[[int], bytes]) -> None:
         """Ask for units up to the lag, with the weights of their numbers, as they are now.
 
-        ``handed_out`` units have gone before.
+        ``handed_out`` units have gone before; ``progress`` is the share of the budget used up.
         """
         for _ in range(self.config.selfplay.lag - len(self.in_flight)):
             number = handed_out + len(self.in_flight)
-            self.ask(number, weights(number))
+            self.ask(SelfPlayUnit(weights(number), self.config, number, progress))
 
     def evaluate(self, weights: bytes) -> None:
         """Ask for a match against each opponent of the run, and for its endgames."""

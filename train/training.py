@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, final
 
 import torch
@@ -60,7 +61,7 @@ class Training:
         self.checkpoints = 0  # written
         self.alarms = Alarms()
         self.diagnosis = Diagnosis(self.config)
-        self.in_flight: list[tuple[int, bytes]] = []  # units asked for before a resume
+        self.in_flight: list[SelfPlayUnit] = []  # asked for before a resume
         self.kept = GameStore(run.path)  # all games learned from
         self.stream: UnitStream | None = None
         self._saved_at = time.monotonic()
@@ -76,8 +77,8 @@ class Training:
         ):
             on_evaluated = partial(self._evaluated, progress)
             self.stream = UnitStream(executor, self.config, self.algorithm.play, on_evaluated)
-            for number, weights in self.in_flight:
-                self.stream.ask(number, weights)
+            for unit in self.in_flight:
+                self.stream.ask(unit)
             with suppress(KeyboardInterrupt):
                 while self.progress < 1.0:
                     self._ask(self.stream)
@@ -95,7 +96,7 @@ class Training:
 
     def _ask(self, stream: UnitStream) -> None:
         """Ask for the units to come, with the weights of this moment, and for evaluations due."""
-        stream.fill(self.units, self.algorithm.unit_weights)
+        stream.fill(self.units, self.progress, self.algorithm.unit_weights)
         times = self.config.evaluation.times
         if self.progress * (times + 1) >= self.evaluations + 1 and self.evaluations < times:
             self.evaluations += 1
@@ -156,9 +157,10 @@ class Training:
         """Write a checkpoint from which :func:`resume` goes on as if never stopped."""
         if self.units == 0 or self.stream is None:
             return
+        in_flight = self.stream.in_flight
         weights = {
-            str(number): torch.frombuffer(bytearray(content), dtype=torch.uint8)
-            for number, content in self.stream.in_flight
+            str(unit.number): torch.frombuffer(bytearray(unit.weights), dtype=torch.uint8)
+            for unit in in_flight
         }
         learner = self.algorithm.learner
         self.checkpoints += 1
@@ -175,6 +177,7 @@ class Training:
             "positions": self.algorithm.positions,
             "minutes": self.minutes,
             "evaluations": self.evaluations,
+            "asked_at": {str(unit.number): unit.progress for unit in in_flight},
             "checkpoints": self.checkpoints,
             "games_kept": self.kept.state(),
             **self.algorithm.state(),
@@ -197,7 +200,7 @@ def resume(algorithm: Algorithm, run: RunFolder, started: float) -> Training:
             f"checkpoint {folder} holds a {state['network']!r} network, "
             f"the run is configured for {config.network!r}"
         )
-    if "games_kept" not in state:
+    if not {"games_kept", "asked_at"} <= state.keys():
         raise OwareError(
             f"{folder} was written by an earlier version: it can play, but not be trained on"
         )
@@ -211,7 +214,8 @@ def resume(algorithm: Algorithm, run: RunFolder, started: float) -> Training:
     training.kept.restore(state["games_kept"])
     weights = read_tensors(folder, "in_flight")
     for number in sorted(weights, key=int):
-        training.in_flight.append((int(number), weights[number].numpy().tobytes()))
+        content, asked_at = weights[number].numpy().tobytes(), state["asked_at"][number]
+        training.in_flight.append(SelfPlayUnit(content, config, int(number), asked_at))
     return training
 
 
@@ -267,6 +271,7 @@ def compile_kernels(kind: Callable[[Config], Algorithm], config: Config) -> floa
     parts = (
         config.algorithm,
         config.selfplay.endgames,
+        config.replay.duplicates,
         "search" if simulations else "policy",
         "graded" if grades else "only",
     )
@@ -274,14 +279,18 @@ def compile_kernels(kind: Callable[[Config], Algorithm], config: Config) -> floa
     if marker.exists():
         return 0.0
     sections = {
-        "selfplay": {"games": 2, "simulations": 2, "search_plies": 10},
+        "selfplay": {"games": 2, "simulations": 2, "quick_simulations": 1, "search_plies": 10},
         "evaluation": {"games_during": 2, "simulations": simulations},
     }
     small = config.model_copy(update={"max_plies": 12}).model_copy(
         update={n: getattr(config, n).model_copy(update=v) for n, v in sections.items()}
     )
     algorithm = kind(small)
-    algorithm.play(SelfPlayUnit(algorithm.unit_weights(0), small, 0))
+    with TemporaryDirectory() as folder:
+        algorithm.open(Path(folder))
+        played = algorithm.play(SelfPlayUnit(algorithm.unit_weights(0), small, 0))
+        algorithm.learn(played, 0.0, 1)
+        algorithm.close()
     weights = algorithm.learner.playing_weights()
     evaluate_unit(EvaluationUnit(weights, small, "alphabeta:depth=2"))
     if grades:

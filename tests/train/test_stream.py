@@ -39,15 +39,15 @@ def executor(monkeypatch):
 
 
 def _play(unit):
-    """A unit comes back as its number and weights."""
-    return unit.number, unit.weights
+    """A unit comes back as its number and weights, and how far the run had come."""
+    return unit.number, unit.weights, unit.progress
 
 
 def _learn(stream, count, first=0):
     """Take ``count`` units as the training loop does; weights are named after the units learned."""
     found = []
     for handed_out in range(first, first + count):
-        stream.fill(handed_out, lambda number, learned=handed_out: b"%d" % learned)
+        stream.fill(handed_out, handed_out / 20, lambda number, learned=handed_out: b"%d" % learned)
         found.append(stream.wait())
         stream.hand_out()
     return found
@@ -56,26 +56,28 @@ def _learn(stream, count, first=0):
 def test_units_come_in_order_with_weights_fixed_by_their_number(tiny, executor):
     stream = UnitStream(executor, tiny({"selfplay.lag": 3}), _play, print)
     found = _learn(stream, 8)
-    assert [number for number, _ in found] == list(range(8))
+    numbers, weights, progress = zip(*found, strict=True)
+    assert numbers == (*range(8),)
     # Unit k knows units up to k - 3: the first three are played by untrained weights.
-    assert [weights for _, weights in found] == [b"0", b"0", b"0", b"1", b"2", b"3", b"4", b"5"]
+    assert weights == (b"0", b"0", b"0", b"1", b"2", b"3", b"4", b"5")
+    assert progress == (0.0, 0.0, 0.0, 0.05, 0.1, 0.15, 0.2, 0.25), "when it was asked for"
 
 
 def test_lag_units_are_in_flight_while_one_is_waited_for(tiny, executor):
     stream = UnitStream(executor, tiny({"selfplay.lag": 4}), _play, print)
     _learn(stream, 5)
-    stream.fill(5, lambda number: b"5")
-    assert [number for number, _ in stream.in_flight] == [5, 6, 7, 8]
+    stream.fill(5, 0.5, lambda number: b"5")
+    assert [unit.number for unit in stream.in_flight] == [5, 6, 7, 8]
     stream.wait()
-    assert [number for number, _ in stream.in_flight] == [5, 6, 7, 8], "5 is not learned yet"
+    assert [unit.number for unit in stream.in_flight] == [5, 6, 7, 8], "5 is not learned yet"
     stream.hand_out()
-    assert [number for number, _ in stream.in_flight] == [6, 7, 8]
+    assert [unit.number for unit in stream.in_flight] == [6, 7, 8]
 
 
 def test_weights_are_only_packed_when_a_unit_is_missing(tiny, executor):
     stream = UnitStream(executor, tiny({"selfplay.lag": 2}), _play, print)
-    stream.fill(0, lambda number: b"0")
-    stream.fill(0, lambda number: pytest.fail("nothing is missing"))
+    stream.fill(0, 0.0, lambda number: b"0")
+    stream.fill(0, 0.0, lambda number: pytest.fail("nothing is missing"))
 
 
 def test_a_stream_restored_in_the_middle_goes_on_like_the_first(tiny, executor):
@@ -84,8 +86,8 @@ def test_a_stream_restored_in_the_middle_goes_on_like_the_first(tiny, executor):
     _learn(first, 4)
     saved = list(first.in_flight)
     second = UnitStream(_Backwards(), config, _play, print)
-    for number, weights in saved:
-        second.ask(number, weights)
+    for unit in saved:
+        second.ask(unit)
     assert _learn(first, 6, first=4) == _learn(second, 6, first=4)
 
 
@@ -96,7 +98,7 @@ def test_evaluations_are_passed_on_and_never_taken_for_units(tiny, executor):
     _learn(stream, 2)
     stream.evaluate(b"2")
     found = _learn(stream, 3, first=2)
-    assert [number for number, _ in found] == [2, 3, 4]
+    assert [unit[0] for unit in found] == [2, 3, 4]
     matches = [found for found in seen if isinstance(found, Evaluated)]
     assert sorted(match.opponent for match in matches) == ["greedy b'2'", "random b'2'"]
     assert len(seen) == 3, "the endgames too"
