@@ -32,7 +32,10 @@ def _samples(count, seed=0):
     inputs = random.integers(1, 9, (count, 15)).astype(np.uint8)
     policies = random.dirichlet(np.full(6, 0.5), count).astype(np.float32)
     results = random.integers(0, 3, count).astype(np.int8)
-    return Samples(inputs, policies, results, random.integers(-24, 25, count).astype(np.int8))
+    margins = random.integers(-24, 25, count).astype(np.int8)
+    values = random.uniform(-1, 1, count).astype(np.float32)
+    plies, games = np.arange(count, dtype=np.int32), np.zeros(count, np.int32)
+    return Samples(inputs, policies, results, margins, values, plies, games)
 
 
 @pytest.fixture
