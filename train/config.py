@@ -53,6 +53,8 @@ class SelfPlay(Settings):
     """Share of moves that are searched in full; only those teach a policy."""
     quick_simulations: int = Field(4, ge=1, le=100_000)
     """Most simulations of the other moves, which have no noise at the root."""
+    restarts: float = Field(0.0, ge=0, le=1)
+    """Share of games that begin where the search was most wrong in games of the last units."""
     lag: int = Field(4, ge=1, le=64)
     """Unit k is played with the weights learned from units up to k - lag."""
     endgames: Literal["none", "adjudicate", "search", "both"] = "both"
@@ -274,6 +276,7 @@ ONLY_READ_BY = {
             "search_plies",
             "full_share",
             "quick_simulations",
+            "restarts",
             "endgames",
             "table",
             "played_on",
