@@ -4,6 +4,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from agents.neural.presets import require_growth
 from agents.settings import Settings
 from oware_env.errors import OwareError
 from oware_env.rules import Rules
@@ -52,6 +53,8 @@ class SelfPlay(Settings):
     """Share of moves that are searched in full; only those teach a policy."""
     quick_simulations: int = Field(4, ge=1, le=100_000)
     """Most simulations of the other moves, which have no noise at the root."""
+    restarts: float = Field(0.0, ge=0, le=1)
+    """Share of games that begin where the search was most wrong in games of the last units."""
     lag: int = Field(4, ge=1, le=64)
     """Unit k is played with the weights learned from units up to k - lag."""
     endgames: Literal["none", "adjudicate", "search", "both"] = "both"
@@ -196,6 +199,10 @@ class Config(Settings):
     """Torch device of learner and self-play, such as cpu or cuda."""
     network: Literal["tiny", "small", "medium", "large"] = "small"
     """Network size: tiny 64x2, small 128x2, medium 128x4, large 256x6."""
+    network_at_first: Literal["tiny", "small", "medium", "large"] | None = None
+    """Smaller size to begin with; it becomes ``network`` by more blocks and forgets nothing."""
+    network_grows_at: float = Field(0.3, gt=0, lt=1)
+    """Share of the budget after which that happens."""
     checkpoint_minutes: float = Field(2.0, gt=0)
     """Minutes between checkpoints."""
     checkpoints_kept: int = Field(2, ge=1)
@@ -230,6 +237,18 @@ class Config(Settings):
         return self
 
     @model_validator(mode="after")
+    def _network_can_grow(self) -> "Config":
+        """Refuse a first size that cannot become the last one, and a moment for no growth."""
+        if self.network_at_first is not None:
+            try:
+                require_growth(self.network_at_first, self.network)
+            except OwareError as error:
+                raise ValueError(f"network_at_first: {error}") from None
+        elif self.network_grows_at != type(self).model_fields["network_grows_at"].default:
+            raise ValueError("network_grows_at is not read without network_at_first")
+        return self
+
+    @model_validator(mode="after")
     def _nothing_is_given_in_vain(self) -> "Config":
         """Refuse a value that the algorithm would not read."""
         others = next(name for name in ONLY_READ_BY if name != self.algorithm)
@@ -257,6 +276,7 @@ ONLY_READ_BY = {
             "search_plies",
             "full_share",
             "quick_simulations",
+            "restarts",
             "endgames",
             "table",
             "played_on",

@@ -20,6 +20,7 @@ from oware_env.rules import MOVE_LIMIT, RUNNING, initial_board
 from train.config import Config
 from train.endgames import Endgames
 from train.playout_cap import draw_full
+from train.restarts import Starts
 from train.samples import GameEnds, Noted, Samples, make_samples, rescore
 from train.schedules import simulations_at
 
@@ -33,6 +34,7 @@ class SelfPlayUnit(NamedTuple):
     config: Config
     number: int
     progress: float = 0.0  # share of the budget that was used up when the unit was asked for
+    starts: Starts | None = None  # where its last games begin instead of the opening
 
 
 class Played(NamedTuple):
@@ -103,7 +105,7 @@ def play_unit(unit: SelfPlayUnit) -> Played:
     network = network_from(load(unit.weights), config.network, f"unit {unit.number}")
     judge = NetworkEvaluator(network, config.rules, config.device)
     evaluator = remembering(judge)
-    games = start_games(config, unit.number)
+    games = start_games(config, unit.number, unit.starts)
     endgames = Endgames(config, games.positions().keys)
     search = Search(
         evaluator,
@@ -114,7 +116,7 @@ def play_unit(unit: SelfPlayUnit) -> Played:
     )
     diary = _Diary()
     while _goes_on(games, endgames, diary):
-        games.play(_decide(games, search, config, diary, endgames))
+        games.play(_decide(games, search, unit, diary, endgames))
     ends = GameEnds(games.scores, games.lengths, games.reasons)
     samples, rescored = diary.samples(ends, endgames, unit.number * config.selfplay.games)
     figures = game_figures(ends) | {
@@ -139,13 +141,19 @@ def network_seconds(network: NetworkEvaluator, memory: CachedEvaluator) -> float
     return memory.calls * network.seconds_a_call(mean)
 
 
-def start_games(config: Config, number: int) -> Lockstep:
-    """The games of unit ``number`` after their random opening plies."""
+def start_games(config: Config, number: int, starts: Starts | None = None) -> Lockstep:
+    """The games of unit ``number`` after their random opening plies, the last ones at ``starts``.
+
+    Those need no random plies: keys, noise and temperature make them different.
+    """
     count = config.selfplay.games
     keys = game_keys(np.uint64(config.seed), np.arange(count) + number * count)
     boards = np.tile(initial_board(), (count, 1))
     plies, south = np.zeros(count, np.int32), np.ones(count, np.bool_)
     open_randomly(boards, plies, south, keys, config.selfplay.opening_plies, config.max_plies)
+    if starts is not None:
+        last = slice(count - len(starts.plies), count)
+        boards[last], plies[last], south[last] = starts.boards, starts.plies, starts.south_to_move
     return Lockstep(Positions(boards, plies, keys), south, config.rules, keeps_moves=True)
 
 
@@ -163,7 +171,7 @@ def _goes_on(games: Lockstep, endgames: Endgames, diary: _Diary) -> bool:
 
 
 def _decide(
-    games: Lockstep, search: Search, config: Config, diary: _Diary, endgames: Endgames
+    games: Lockstep, search: Search, unit: SelfPlayUnit, diary: _Diary, endgames: Endgames
 ) -> np.ndarray:
     """The moves of all running games for one ply, noted in the diary.
 
@@ -171,9 +179,10 @@ def _decide(
     Late plies are played by the raw policy: few games last that long, but searching those to the
     move limit, in batches that hardly fill, would take as long as all the others.
     """
-    settings = config.selfplay
+    settings = unit.config.selfplay
     positions, rows = games.positions(), np.ones(games.running, np.bool_)
-    exponents = np.where(positions.plies < settings.temperature_plies, 1.0, settings.late_exponent)
+    is_early = positions.plies - _origins(unit)[games.games] < settings.temperature_plies
+    exponents = np.where(is_early, 1.0, settings.late_exponent)
     if positions.plies.min() >= settings.search_plies:
         policies = PolicyAgent(search.evaluator, "raw policy").decide(positions).policy
         diary.note(games, rows, np.zeros_like(policies))
@@ -190,6 +199,17 @@ def _decide(
     diary.note(games, rows, policies)
     diary.note_search(policies, result, int(simulations.sum()))
     return draw_moves(weights, positions.keys, positions.plies, exponents)
+
+
+def _origins(unit: SelfPlayUnit) -> np.ndarray:
+    """The ply that the temperature of each game counts from, int32[G]: where it was begun again.
+
+    A game from ply 60 would else be played almost greedily, each time the same.
+    """
+    origins = np.zeros(unit.config.selfplay.games, np.int32)
+    if unit.starts is not None:
+        origins[len(origins) - len(unit.starts.plies) :] = unit.starts.plies
+    return origins
 
 
 def _move_weights(

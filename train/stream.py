@@ -1,8 +1,11 @@
 """The stream of self-play units: always ``lag`` of them in flight, handed out in order."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
+
+import torch
+from torch import Tensor
 
 from agents.workers import Executor
 from train.config import Config
@@ -14,6 +17,7 @@ from train.evaluate import (
     evaluate_unit,
     grade_unit,
 )
+from train.restarts import Starts
 from train.selfplay import SelfPlayUnit
 
 
@@ -39,14 +43,13 @@ class UnitStream:
         self._tickets.append(self.executor.submit(self.play, unit))
         self.in_flight.append(unit)
 
-    def fill(self, handed_out: int, progress: float, weights: Callable[[int], bytes]) -> None:
-        """Ask for units up to the lag, with the weights of their numbers, as they are now.
+    def fill(self, handed_out: int, make_unit: Callable[[int], SelfPlayUnit]) -> None:
+        """Ask for units up to the lag, as ``make_unit`` makes them of their numbers now.
 
-        ``handed_out`` units have gone before; ``progress`` is the share of the budget used up.
+        ``handed_out`` units have gone before.
         """
         for _ in range(self.config.selfplay.lag - len(self.in_flight)):
-            number = handed_out + len(self.in_flight)
-            self.ask(SelfPlayUnit(weights(number), self.config, number, progress))
+            self.ask(make_unit(handed_out + len(self.in_flight)))
 
     def evaluate(self, weights: bytes) -> None:
         """Ask for a match against each opponent of the run, and for its endgames."""
@@ -64,7 +67,34 @@ class UnitStream:
                 self._arrived[ticket] = result
         return self._arrived[self._tickets[0]]
 
-    def hand_out(self) -> None:
-        """The unit that :meth:`wait` returned is being learned: it is no longer in flight."""
-        self.in_flight.popleft()
+    def hand_out(self) -> SelfPlayUnit:
+        """The unit that :meth:`wait` waited for is being learned: it is no longer in flight."""
         del self._arrived[self._tickets.popleft()]
+        return self.in_flight.popleft()
+
+
+def pack_units(units: Iterable[SelfPlayUnit]) -> tuple[dict[str, Tensor], dict[str, float]]:
+    """Units in flight for a checkpoint: their weights and starts, and the progress of each."""
+    tensors, asked_at = {}, {}
+    for unit in units:
+        name = str(unit.number)
+        tensors[name] = torch.frombuffer(bytearray(unit.weights), dtype=torch.uint8)
+        if unit.starts is not None:
+            for part, array in unit.starts._asdict().items():
+                tensors[f"{name}.{part}"] = torch.from_numpy(array)
+        asked_at[name] = unit.progress
+    return tensors, asked_at
+
+
+def unpack_units(
+    tensors: dict[str, Tensor], asked_at: dict[str, float], config: Config
+) -> list[SelfPlayUnit]:
+    """The units that :func:`pack_units` packed, in order."""
+    units = []
+    for name in sorted(asked_at, key=int):
+        parts = [tensors.get(f"{name}.{part}") for part in Starts._fields]
+        arrays = [part.numpy() for part in parts if part is not None]
+        starts = Starts(*arrays) if arrays else None
+        weights = tensors[name].numpy().tobytes()
+        units.append(SelfPlayUnit(weights, config, int(name), asked_at[name], starts))
+    return units

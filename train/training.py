@@ -45,7 +45,7 @@ from train.progress import Progress
 from train.protocol import Algorithm
 from train.run import RUNS, RunFolder, commit, create_run, open_run
 from train.selfplay import SelfPlayUnit
-from train.stream import UnitStream
+from train.stream import UnitStream, pack_units, unpack_units
 
 
 @final
@@ -87,8 +87,8 @@ class Training:
                         played = self.stream.wait()
                     self._waited = time.perf_counter() - begun
                     if self.progress < 1.0:  # minutes pass while waiting
-                        self.stream.hand_out()
-                        progress.show(self.progress, self._learn(progress, played))
+                        unit = self.stream.hand_out()
+                        progress.show(self.progress, self._learn(progress, unit, played))
                     if time.monotonic() - self._saved_at > 60 * self.config.checkpoint_minutes:
                         self.save()
             self.save()
@@ -96,13 +96,18 @@ class Training:
 
     def _ask(self, stream: UnitStream) -> None:
         """Ask for the units to come, with the weights of this moment, and for evaluations due."""
-        stream.fill(self.units, self.progress, self.algorithm.unit_weights)
+        stream.fill(self.units, self._unit)
         times = self.config.evaluation.times
         if self.progress * (times + 1) >= self.evaluations + 1 and self.evaluations < times:
             self.evaluations += 1
             weights = self.algorithm.learner.playing_weights()
             stream.evaluate(weights)
             self.diagnosis.write(self.run, self.algorithm.learner.steps, weights)
+
+    def _unit(self, number: int) -> SelfPlayUnit:
+        """Unit ``number`` as it is to be played when it is asked for now."""
+        weights, starts = self.algorithm.unit_weights(number), self.algorithm.unit_starts(number)
+        return SelfPlayUnit(weights, self.config, number, self.progress, starts)
 
     @property
     def minutes(self) -> float:
@@ -119,14 +124,16 @@ class Training:
             return self.algorithm.learner.steps / budget.steps
         return self.minutes / (budget.minutes or 5.0)
 
-    def _learn(self, progress: Progress, played: Any) -> str:
-        """Learn from one unit and log it; the figures in a few words."""
+    def _learn(self, progress: Progress, unit: SelfPlayUnit, played: Any) -> str:
+        """Learn from one unit as it was played, and log it; the figures in a few words."""
         self.units += 1
         self.games += int(played.figures["games"])
         learner, budget = self.algorithm.learner, self.config.budget
         most_steps = 2**63 if budget.steps is None else budget.steps - learner.steps
         start = time.perf_counter()
-        self.kept.add(played.moves, played.ends)
+        if learner.grow_when_due(self.progress):
+            progress.show_line(f"after {self.minutes:.1f} min: the network grew")
+        self.kept.add(played.moves, played.ends, unit.starts)
         self.diagnosis.note(played)
         figures = self.algorithm.learn(played, self.progress, most_steps) | {
             "time/learner": time.perf_counter() - start,
@@ -157,16 +164,12 @@ class Training:
         """Write a checkpoint from which :func:`resume` goes on as if never stopped."""
         if self.units == 0 or self.stream is None:
             return
-        in_flight = self.stream.in_flight
-        weights = {
-            str(unit.number): torch.frombuffer(bytearray(unit.weights), dtype=torch.uint8)
-            for unit in in_flight
-        }
+        in_flight, asked_at = pack_units(self.stream.in_flight)
         learner = self.algorithm.learner
         self.checkpoints += 1
         state = {
             "rules": self.config.rules._asdict(),
-            "network": self.config.network,
+            "network": learner.network.preset,
             "config": self.config.model_dump(),
             "seed": self.config.seed,
             "commit": commit(),
@@ -177,12 +180,12 @@ class Training:
             "positions": self.algorithm.positions,
             "minutes": self.minutes,
             "evaluations": self.evaluations,
-            "asked_at": {str(unit.number): unit.progress for unit in in_flight},
+            "asked_at": asked_at,
             "checkpoints": self.checkpoints,
             "games_kept": self.kept.state(),
             **self.algorithm.state(),
         }
-        tensors = learner.tensors() | self.algorithm.tensors() | {"in_flight": weights}
+        tensors = learner.tensors() | self.algorithm.tensors() | {"in_flight": in_flight}
         write_checkpoint(self.run.checkpoint_folder(learner.steps), tensors, state)
         self.run.drop_old_checkpoints(
             self.config.checkpoints_kept, self.config.checkpoints_kept_every
@@ -195,7 +198,7 @@ def resume(algorithm: Algorithm, run: RunFolder, started: float) -> Training:
     config, folder = algorithm.config, newest_checkpoint(run.path)
     state = read_state(folder)
     check_rules(state, config.rules, folder)
-    if state["network"] != config.network:
+    if state["network"] not in (config.network_at_first, config.network):
         raise OwareError(
             f"checkpoint {folder} holds a {state['network']!r} network, "
             f"the run is configured for {config.network!r}"
@@ -212,10 +215,8 @@ def resume(algorithm: Algorithm, run: RunFolder, started: float) -> Training:
     training.units, training.games = state["units"], state["games"]
     training.evaluations, training.checkpoints = state["evaluations"], state["checkpoints"]
     training.kept.restore(state["games_kept"])
-    weights = read_tensors(folder, "in_flight")
-    for number in sorted(weights, key=int):
-        content, asked_at = weights[number].numpy().tobytes(), state["asked_at"][number]
-        training.in_flight.append(SelfPlayUnit(content, config, int(number), asked_at))
+    in_flight = read_tensors(folder, "in_flight")
+    training.in_flight = unpack_units(in_flight, state["asked_at"], config)
     return training
 
 

@@ -54,7 +54,9 @@ def _curves(run):
 DIFFERENT = {
     "name": "other-1.2",
     "seed": 2**40,
-    "network": "large",
+    "network": "medium",
+    "network_at_first": "small",
+    "network_grows_at": 0.25,
     "budget.steps": 123,
     "learning.learning_rate": 1e-5,
     "learning.margin_weight": 0.0,

@@ -1,12 +1,16 @@
 """The stream of units: in order, always ``lag`` in flight, weights fixed by the unit's number."""
 
 from collections import deque
+from functools import partial
 
+import numpy as np
 import pytest
 
 import train.stream
 from train.evaluate import Evaluated, GradedEndgames
-from train.stream import UnitStream
+from train.restarts import Starts
+from train.selfplay import SelfPlayUnit
+from train.stream import UnitStream, pack_units, unpack_units
 
 
 class _Backwards:
@@ -43,11 +47,16 @@ def _play(unit):
     return unit.number, unit.weights, unit.progress
 
 
+def _unit(config, learned, number):
+    """Weights are named after the units learned."""
+    return SelfPlayUnit(b"%d" % learned, config, number, learned / 20)
+
+
 def _learn(stream, count, first=0):
     """Take ``count`` units as the training loop does; weights are named after the units learned."""
     found = []
     for handed_out in range(first, first + count):
-        stream.fill(handed_out, handed_out / 20, lambda number, learned=handed_out: b"%d" % learned)
+        stream.fill(handed_out, partial(_unit, stream.config, handed_out))
         found.append(stream.wait())
         stream.hand_out()
     return found
@@ -66,7 +75,7 @@ def test_units_come_in_order_with_weights_fixed_by_their_number(tiny, executor):
 def test_lag_units_are_in_flight_while_one_is_waited_for(tiny, executor):
     stream = UnitStream(executor, tiny({"selfplay.lag": 4}), _play, print)
     _learn(stream, 5)
-    stream.fill(5, 0.5, lambda number: b"5")
+    stream.fill(5, partial(_unit, stream.config, 5))
     assert [unit.number for unit in stream.in_flight] == [5, 6, 7, 8]
     stream.wait()
     assert [unit.number for unit in stream.in_flight] == [5, 6, 7, 8], "5 is not learned yet"
@@ -76,8 +85,8 @@ def test_lag_units_are_in_flight_while_one_is_waited_for(tiny, executor):
 
 def test_weights_are_only_packed_when_a_unit_is_missing(tiny, executor):
     stream = UnitStream(executor, tiny({"selfplay.lag": 2}), _play, print)
-    stream.fill(0, 0.0, lambda number: b"0")
-    stream.fill(0, 0.0, lambda number: pytest.fail("nothing is missing"))
+    stream.fill(0, partial(_unit, stream.config, 0))
+    stream.fill(0, lambda number: pytest.fail("nothing is missing"))
 
 
 def test_a_stream_restored_in_the_middle_goes_on_like_the_first(tiny, executor):
@@ -102,3 +111,15 @@ def test_evaluations_are_passed_on_and_never_taken_for_units(tiny, executor):
     matches = [found for found in seen if isinstance(found, Evaluated)]
     assert sorted(match.opponent for match in matches) == ["greedy b'2'", "random b'2'"]
     assert len(seen) == 3, "the endgames too"
+
+
+def test_units_in_flight_are_packed_with_all_that_they_were_given(tiny):
+    config = tiny()
+    boards = np.arange(28, dtype=np.int8).reshape(2, 14)
+    starts = Starts(boards, np.array([7, 100_000], np.int32))
+    units = [SelfPlayUnit(b"nine", config, 9, 0.1), SelfPlayUnit(b"ten", config, 10, 0.2, starts)]
+    again = unpack_units(*pack_units(units), config)
+    assert [unit[:4] for unit in again] == [unit[:4] for unit in units]
+    assert again[0].starts is None
+    for ours, theirs in zip(starts, again[1].starts, strict=True):
+        assert ours.tobytes() == theirs.tobytes() and ours.dtype == theirs.dtype
