@@ -42,7 +42,7 @@ _STORE_TOP, _STORE_BOTTOM, _STORE_WIDTH = 106, 410, 88
 _WOOD, _EDGE, _HOLLOW = "#7B4B2A", "#5F3719", "#3E2412"
 _SEED_FILL, _SEED_EDGE, _SHINE = "#D9D3C3", "#2A1A0E", "#FFFFFF"
 _COUNT = "#FFF4DF"
-_LEGAL, _CAPTURED = "#56B4E9", "#F0E442"
+_LEGAL, _CAPTURED, _SPARED = "#56B4E9", "#F0E442", "#E69F00"
 
 
 class Scene(NamedTuple):
@@ -56,6 +56,7 @@ class Scene(NamedTuple):
     origin: int | None = None  # house the last move was played from
     path: tuple[int, ...] = ()  # houses the last move sowed, in order
     captured: tuple[int, ...] = ()  # houses the last move captured
+    spared: tuple[int, ...] = ()  # houses it would have captured, all there were: a void slam
     result: str | None = None  # how the game ended, None while it runs
 
 
@@ -140,10 +141,11 @@ def _letters(houses: tuple[int, ...]) -> str:
 
 
 def _last_move_text(scene: Scene) -> str:
-    """``"c sowed 7, captured A B"``."""
+    """``"c sowed 7, captured A B"`` or ``"F sowed 1, void slam"``."""
     assert scene.origin is not None
     captured = f", captured {_letters(scene.captured)}" if scene.captured else ""
-    return f"{LETTERS[scene.origin]} sowed {len(scene.path)}{captured}"
+    spared = ", void slam" if scene.spared else ""
+    return f"{LETTERS[scene.origin]} sowed {len(scene.path)}{captured}{spared}"
 
 
 def _compose(
@@ -203,6 +205,8 @@ def _house(scene: Scene, house: int) -> list[Shape]:
         shapes.append(Disc((x, y), PIT + 3, None, _LEGAL, 5, part=f"legal {letter}"))
     if house in scene.captured:
         shapes.append(Disc((x, y), PIT + 3, None, _CAPTURED, 6, 16, f"captured {letter}"))
+    if house in scene.spared:
+        shapes.append(Disc((x, y), PIT + 9, None, _SPARED, 5, 40, f"spared {letter}"))
     return shapes + _name(x, south, letter, house in scene.legal, f"letter {letter}")
 
 

@@ -244,11 +244,10 @@ class State:
         """Everything a picture of this state shows, as plain counts and paths."""
         legal = [house_of(move, self._south) for move in self.legal_moves] if show_legal else []
         path: tuple[int, ...] = ()
-        captured: tuple[int, ...] = ()
-        origin = None
+        captured, spared, origin = path, path, None
         if self._before is not None:
             report = explain_move(unpack(*self._before), self._last_move, not self._south, 0)
-            path, captured = report.path, report.captured
+            path, captured, spared = report.path, report.captured, report.void_slam
             origin = house_of(self._last_move, not self._south)
         return render.Scene(
             houses=self.houses,
@@ -259,12 +258,13 @@ class State:
             origin=origin,
             path=path,
             captured=captured,
+            spared=spared,
             result=_result_text(self.outcome),
         )
 
-    def svg(self) -> str:
-        """A picture of the board, with the last sowing path, captures and legal houses."""
-        return render.svg(self.scene())
+    def svg(self, policy: Sequence[float] | None = None, value: float | None = None) -> str:
+        """A picture: last sowing path, captures, legal houses; see :func:`render.svg` for bars."""
+        return render.svg(self.scene(), policy, value)
 
     def _repr_svg_(self) -> str:
         return self.svg()

@@ -3,6 +3,7 @@
 import ast
 import doctest
 import re
+import runpy
 import tomllib
 from pathlib import Path
 
@@ -127,3 +128,21 @@ def test_every_module_says_what_it_is_for():
         for path in sorted((ROOT / package).rglob("*.py")):
             text = ast.get_docstring(ast.parse(path.read_text()))
             assert text, f"{path.relative_to(ROOT)} has no docstring"
+
+
+def test_the_pictures_of_the_rules_are_drawn_by_this_version():
+    draw_rules = runpy.run_path(str(ROOT / "docs/pictures/draw_rules.py"))
+    for name in draw_rules["PICTURES"]:
+        drawn = draw_rules["draw"](name) + "\n"
+        assert (ROOT / f"docs/pictures/rules-{name}.svg").read_text(encoding="utf-8") == drawn, (
+            "run docs/pictures/draw_rules.py"
+        )
+
+
+def test_both_pages_of_the_rules_run_the_same_examples_and_show_the_same_pictures():
+    pages = [
+        (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("rules.md", "rules.zh.md")
+    ]
+    codes = [[re.sub(r"\s+#.*", "", code) for _, code in blocks(page, "python")] for page in pages]
+    pictures = [re.findall(r"\((pictures/[^)]*)\)", page) for page in pages]
+    assert codes[0] == codes[1] and pictures[0] == pictures[1] and len(pictures[0]) == 5

@@ -73,6 +73,14 @@ def test_svg_marks_the_captured_houses_and_the_way_of_the_last_move():
     assert parts(picture)["played"][0].text == "F sowed 2, captured b a · ply 1"
 
 
+def test_svg_marks_the_houses_that_a_void_slam_spared():
+    gift = State.parse("0-0-0-0-0-6-1-1-1-1-1-1-18-18-S").play("F")
+    picture = gift.svg()
+    assert letters(picture, "spared") == "abcdef" and letters(picture, "captured") == ""
+    assert parts(picture)["played"][0].text == "F sowed 6, void slam · ply 1"
+    assert letters(CHAIN.svg(), "spared") == ""
+
+
 def test_a_lap_draws_the_whole_round_and_how_many_seeds_each_house_got():
     picture = LAP.svg()
     assert letters(picture, "sown") == "ABCDEabcdef"  # F, the origin, is skipped
