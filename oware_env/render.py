@@ -66,7 +66,7 @@ def svg(scene: Scene, policy: Sequence[float] | None = None, value: float | None
     With a ``policy`` (shares of the mover's houses 0-5) or a ``value`` (-1 to 1 for the mover,
     NaN for none) bars below the board show them. Raises OwareError when they are none.
     """
-    shapes, height = _compose(scene, policy, value)
+    shapes, height = compose(scene, policy, value)
     position = format_position(scene.houses, scene.stores, scene.south_to_move)
     title = escape(f"Oware board {position}: {_status_text(scene)}")
     lines = [
@@ -85,7 +85,7 @@ def rgb_array(
 
     With bars it is 646 high.
     """
-    shapes, height = _compose(scene, policy, value)
+    shapes, height = compose(scene, policy, value)
     return pixels(shapes, WIDTH, height)
 
 
@@ -148,10 +148,10 @@ def _last_move_text(scene: Scene) -> str:
     return f"{LETTERS[scene.origin]} sowed {len(scene.path)}{captured}{spared}"
 
 
-def _compose(
+def compose(
     scene: Scene, policy: Sequence[float] | None = None, value: float | None = None
 ) -> tuple[list[Shape], int]:
-    """The whole picture, from back to front, and its height."""
+    """The whole picture as shapes, from back to front, and its height."""
     judged = bars(policy, value, _place(scene))
     height = HEIGHT + PANEL * bool(judged)
     shapes: list[Shape] = [

@@ -6,7 +6,6 @@ from math import cos, pi, sin
 
 from oware_env.render_shapes import (
     FLOOR,
-    INK,
     LETTERS,
     MIDDLE,
     Disc,
@@ -19,7 +18,7 @@ from oware_env.render_shapes import (
 )
 
 _TRACK = 10  # the trail runs this far above and below the middle line
-_TRAIL = "#FFE9BF"
+_TRAIL, _NUMBER = "#FFE9BF", "#2A1A0E"
 
 
 def _on_track(house: int) -> Point:
@@ -61,7 +60,7 @@ def _drop(house: int, seeds: int) -> list[Shape]:
     (x, y), part = _on_track(house), f"sown {LETTERS[house]}"
     if seeds == 1:
         return [Disc((x, y), 5.5, _TRAIL, part=part)]
-    number = Label((x, y + 5), str(seeds), 15, INK, True)
+    number = Label((x, y + 5), str(seeds), 15, _NUMBER, True)
     return [Disc((x, y), 9.5, _TRAIL, part=part), number]
 
 

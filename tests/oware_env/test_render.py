@@ -91,7 +91,7 @@ def test_a_lap_draws_the_whole_round_and_how_many_seeds_each_house_got():
 
 def test_the_trail_follows_the_board_against_the_clock():
     south = State.initial().play("E").scene()
-    shapes, _ = render._compose(south)
+    shapes, _ = render.compose(south)
     (line,) = [shape for shape in shapes if isinstance(shape, Line) and shape.part]
     right = render.centre(5)[0]
     assert line.points[0] == render.centre(4)  # out of E, to the right past F, back to c
@@ -202,7 +202,7 @@ def test_seeds_of_a_house_lie_inside_it_and_apart(seeds):
 
 def test_no_shape_leaves_the_picture():
     for state in BOARDS.values():
-        for disc in render._compose(state.scene())[0]:
+        for disc in render.compose(state.scene())[0]:
             if isinstance(disc, Disc):
                 (x, y), reach = disc.centre, disc.radius + disc.width
                 assert reach <= x <= render.WIDTH - reach and reach <= y <= render.HEIGHT - reach
