@@ -118,6 +118,7 @@ def unit_figures(played: Played, learned: dict[str, float]) -> dict[str, float]:
             )
         },
         "selfplay/evaluations_per_position": figures["evaluations"] / figures["positions"],
+        "memory/worker": figures["memory"],
         "time/unit": seconds,
         "time/network": network_seconds,
         "time/evaluations": figures["evaluations"],

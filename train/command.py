@@ -158,7 +158,8 @@ def _flat(document: dict[str, object], prefix: str = "") -> dict[str, object]:
 
 def _train(config: Config, folder: Path | None, started: float) -> Path:
     """Train a new run, or the run in ``folder`` from its newest checkpoint; its folder."""
-    from train.training import compile_kernels, open_training
+    from train.compilation import compile_kernels
+    from train.training import open_training
 
     _check(config)
     kind = algorithm_of(config)

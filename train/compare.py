@@ -58,7 +58,7 @@ def _prepare(arms: Sequence[Arm], settings: CompareSettings) -> None:
     from agents.neural.evaluator import check_device
     from agents.roster import make
     from agents.tablebase.probe import open_table
-    from train.training import compile_kernels
+    from train.compilation import compile_kernels
 
     for opponent in settings.ladder:
         make(opponent, arms[0].config.rules)

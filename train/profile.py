@@ -32,6 +32,8 @@ class Profile(NamedTuple):
     waiting: float  # the driver: for the next unit
     evaluations: float  # positions judged by the network in self-play
     simulations: float
+    driver_memory: float  # MB, the greatest; NaN where the system does not tell
+    worker_memory: float  # MB, of one worker
 
     @property
     def playing(self) -> float:
@@ -48,6 +50,10 @@ def read_profile(run: Path, config: Config) -> Profile:
         """The sum of a figure over all units."""
         return float(sum(unit.get(f"time/{name}", 0.0) for unit in units))
 
+    def greatest(name: str) -> float:
+        """The greatest of a figure of all units, NaN when it is nowhere."""
+        return max((unit.get(name, float("nan")) for unit in units), default=float("nan"))
+
     return Profile(
         wall=60 * max((unit["total/minutes"] for unit in units), default=0.0),
         workers=config.workers,
@@ -61,6 +67,8 @@ def read_profile(run: Path, config: Config) -> Profile:
             for unit in units
             if "speed/simulations_per_second" in unit
         ),
+        driver_memory=greatest("memory/driver"),
+        worker_memory=greatest("memory/worker"),
     )
 
 
@@ -97,6 +105,10 @@ def profile_text(profile: Profile, config: Config, peak: float) -> str:
             f"  in the network {reached / 1e9:.1f} GFLOP/s a core, {reached / peak:.0%} of the "
             f"{peak / 1e9:.1f} that this machine does now"
         )
+    lines.append(
+        f"  memory at most: driver {profile.driver_memory:,.0f} MB, "
+        f"a worker {profile.worker_memory:,.0f} MB"
+    )
     return "\n".join(lines)
 
 

@@ -19,6 +19,7 @@ from oware_env.positions import Positions, game_keys
 from oware_env.rules import MOVE_LIMIT, RUNNING, initial_board
 from train.config import Config
 from train.endgames import Endgames
+from train.memory import peak_memory
 from train.playout_cap import draw_full
 from train.restarts import Starts
 from train.samples import GameEnds, Noted, Samples, make_samples, rescore
@@ -131,6 +132,7 @@ def play_unit(unit: SelfPlayUnit) -> Played:
         "cache_hits": 1.0 - evaluator.judged / max(1, evaluator.asked),
         "seconds": time.perf_counter() - start,
         "network_seconds": network_seconds(judge, evaluator),
+        "memory": peak_memory(),
     }
     return Played(samples, ends, games.moves(), figures)
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, final
 
 import torch
@@ -26,21 +25,14 @@ from agents.neural.checkpoint import (
 )
 from agents.workers import open_executor
 from oware_env.errors import OwareError
-from oware_env.kernel import CACHE
 from train.alarms import Alarms
+from train.compilation import compile_kernels
 from train.config import Config
 from train.diagnosis import Diagnosis
-from train.evaluate import (
-    EndgameUnit,
-    Evaluated,
-    EvaluationUnit,
-    GradedEndgames,
-    endgame_table,
-    evaluate_unit,
-    grade_unit,
-)
+from train.evaluate import Evaluated, GradedEndgames
 from train.games import GameStore
 from train.interrupt import Interrupt
+from train.memory import peak_memory
 from train.progress import Progress
 from train.protocol import Algorithm
 from train.run import RUNS, RunFolder, commit, create_run, open_run
@@ -138,6 +130,7 @@ class Training:
         figures = self.algorithm.learn(played, self.progress, most_steps) | {
             "time/learner": time.perf_counter() - start,
             "time/waiting": self._waited,
+            "memory/driver": peak_memory(),
             "total/games": self.games,
             "total/positions": self.algorithm.positions,
             "total/minutes": self.minutes,
@@ -257,44 +250,3 @@ def train_new_run(kind: Callable[[Config], Algorithm], config: Config) -> Path:
     with open_training(kind, config, None, time.monotonic()) as training:
         training.train()
     return training.run.path
-
-
-def compile_kernels(kind: Callable[[Config], Algorithm], config: Config) -> float:
-    """Compile every kernel that training uses, once for each version of the code.
-
-    Builds the table that endgames are graded by, when it is not there: not in the run's time.
-    Returns the seconds it took, 0 when a process has done it before.
-    """
-    start, grades = time.perf_counter(), config.evaluation.times > 0
-    if grades:
-        endgame_table()
-    simulations = min(2, config.evaluation.simulations)
-    parts = (
-        config.algorithm,
-        config.selfplay.endgames,
-        config.replay.duplicates,
-        "search" if simulations else "policy",
-        "graded" if grades else "only",
-    )
-    marker = CACHE / f"{'-'.join(parts)}-is-compiled"
-    if marker.exists():
-        return 0.0
-    sections = {
-        "selfplay": {"games": 2, "simulations": 2, "quick_simulations": 1, "search_plies": 10},
-        "evaluation": {"games_during": 2, "simulations": simulations},
-    }
-    small = config.model_copy(update={"max_plies": 12}).model_copy(
-        update={n: getattr(config, n).model_copy(update=v) for n, v in sections.items()}
-    )
-    algorithm = kind(small)
-    with TemporaryDirectory() as folder:
-        algorithm.open(Path(folder))
-        played = algorithm.play(SelfPlayUnit(algorithm.unit_weights(0), small, 0))
-        algorithm.learn(played, 0.0, 1)
-        algorithm.close()
-    weights = algorithm.learner.playing_weights()
-    evaluate_unit(EvaluationUnit(weights, small, "alphabeta:depth=2"))
-    if grades:
-        grade_unit(EndgameUnit(weights, small))
-    marker.touch()
-    return time.perf_counter() - start

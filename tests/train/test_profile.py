@@ -32,13 +32,14 @@ def test_the_parts_of_units_add_up(tmp_path, tiny):
 
 
 def test_the_text_gives_shares_of_all_time_and_speed_in_the_network(tiny):
-    profile = Profile(100.0, 2, 100.0, 50.0, 30.0, 60.0, 2e6, 4e6)
+    profile = Profile(100.0, 2, 100.0, 50.0, 30.0, 60.0, 2e6, 4e6, 800.4, 300.0)
     peak = 4 * 2e6 * operations("tiny") / 100.0
     text = profile_text(profile, tiny(), peak)
     assert "2 workers: network 50%, tree 25%, other 25%" in text
     assert "driver: learner 30%, waiting 60%, other 10%" in text
     assert "40,000 simulations a second in all, 20,000 judged by the network" in text
     assert "25% of the" in text
+    assert "memory at most: driver 800 MB, a worker 300 MB" in text
 
 
 def test_operations_count_the_products_of_the_network():
@@ -66,6 +67,7 @@ def test_the_command_prints_a_profile_that_fits_its_run(
     found = read_profile(run, run_config(run))
     seconds = found.playing + found.learner if workers == "0" else found.learner + found.waiting
     assert 0 < seconds <= found.wall * 1.01
+    assert 50 < found.worker_memory < 5_000 and 50 < found.driver_memory < 5_000
     assert found.network > 0 and found.simulations > found.evaluations > 0
 
 

@@ -289,14 +289,14 @@ def stopped(tmp_path_factory, tiny_toml, run_in):
 FULL_DISK = """
 import resource
 import sys
-import train.training
+import train.compilation
 
-limit, compile_kernels = int(sys.argv.pop(1)), train.training.compile_kernels
+limit, compile_kernels = int(sys.argv.pop(1)), train.compilation.compile_kernels
 def compile_then_fill(kind, config):
     seconds = compile_kernels(kind, config)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
     return seconds
-train.training.compile_kernels = compile_then_fill
+train.compilation.compile_kernels = compile_then_fill
 
 if __name__ == "__main__":
     from train.command import main
@@ -349,7 +349,7 @@ COMPILING = """
 import sys
 from pathlib import Path
 import numba.core.dispatcher as dispatcher
-import train.training as training
+import train.compilation as compilation
 from agents.settings import read_settings
 from train.alphazero import AlphaZero
 from train.config import Config
@@ -358,10 +358,10 @@ from train.ppo import PPO
 from train.selfplay import SelfPlayUnit
 
 config = read_settings(Config, sys.argv[1])
-training.CACHE = Path(sys.argv[2])
+compilation.CACHE = Path(sys.argv[2])
 kind = {"alphazero": AlphaZero, "ppo": PPO}[config.algorithm]
-assert training.compile_kernels(kind, config) > 0
-assert training.compile_kernels(kind, config) == 0
+assert compilation.compile_kernels(kind, config) > 0
+assert compilation.compile_kernels(kind, config) == 0
 
 compiled, original = [], dispatcher.Dispatcher.compile
 def note(self, signature):
