@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agents.roster import describe_roster
 from agents.settings import parse_command, run_command
+from oware_env.errors import OwareError
 
 if TYPE_CHECKING:
     from agents.arena.tournament import TournamentResult, TournamentSettings
@@ -16,7 +17,8 @@ _USAGE = """\
 usage: oware-tournament SPEC SPEC ... [--option value ...]
        oware-tournament CONFIG.toml [--option value ...]
 
-Play a tournament between agents and print its table with Elo ratings and intervals."""
+Play a tournament between agents and print its table with Elo ratings and intervals.
+--report FILE.html writes it as a page as well, with plots and games to step through."""
 
 
 def main() -> int:
@@ -29,9 +31,16 @@ def run(arguments: Sequence[str]) -> None:
     from agents.arena.tournament import TournamentSettings
 
     description = f"{_USAGE}\n\nAgents (SPEC):\n{describe_roster()}"
-    settings = parse_command(
-        TournamentSettings, arguments, description=description, positional="agents"
-    ).settings
+    command = parse_command(
+        TournamentSettings,
+        arguments,
+        description=description,
+        positional="agents",
+        options={"report": "write a page with plots and games to this file"},
+    )
+    settings, report = command.settings, command.options.get("report")
+    if report is not None and not Path(report).absolute().parent.is_dir():
+        raise OwareError(f"--report {report}: there is no folder {Path(report).parent}")
     if settings.output is None:
         name = f"tournament-{datetime.now():%Y%m%d-%H%M%S}"
         settings = settings.model_copy(update={"output": str(Path("runs") / name)})
@@ -46,6 +55,11 @@ def run(arguments: Sequence[str]) -> None:
         raise
     print(result)
     print(f"Games and tables are in {settings.output}: games.jsonl, table.csv, table.json, ...")
+    if report is not None:
+        from agents.arena.report_page import tournament_page
+        from agents.page import write_page
+
+        print(f"The page is {write_page(tournament_page(result), report)}")
 
 
 def _play(settings: "TournamentSettings") -> "TournamentResult":

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 _COLUMNS_OF_CROSS_TABLE = 10
-_NOTE = (
+NOTE = (
     "Elo by Bradley-Terry with one virtual draw a pairing; 95 % intervals over resampled opening "
     "pairs; > and < mark bounds (no point was scored on one side)."
 )
@@ -120,7 +120,7 @@ def text_report(result: TournamentResult) -> str:
     console.print(
         f"\nThe first player scored {whole['first_player_score']:.1%}; the move limit ended "
         f"{whole['move_limit_share']:.1%} of the games; {whole['distinct_games']:,} of "
-        f"{whole['games']:,} games are distinct.\n{_NOTE}",
+        f"{whole['games']:,} games are distinct.\n{NOTE}",
         markup=False,
     )
     if result.verdict is not None:
@@ -136,7 +136,7 @@ def write_report(result: TournamentResult, folder: Path) -> None:
     everything = {
         "settings": result.settings.model_dump(mode="json", exclude={"workers", "output"}),
         "anchor": result.settings.agents[result.ratings.anchor],
-        "note": _NOTE,
+        "note": NOTE,
         "totals": totals(result.matches),
         "sprt": None if result.verdict is None else result.verdict._asdict(),
         "agents": [row._asdict() for row in rows],
@@ -197,7 +197,7 @@ def _standings_table(rows: list[Standing], anchor: str) -> "Table":
             max_width=26 if title == "agent" else None,
         )
     for row in rows:
-        elo, interval = _elo_text(row, row.agent == anchor)
+        elo, interval = elo_text(row, row.agent == anchor)
         counts = f"{row.wins}/{row.draws}/{row.losses}"
         table.add_row(
             str(row.rank), row.agent, str(row.games), counts, f"{row.score:.1%}", elo, interval
@@ -205,7 +205,7 @@ def _standings_table(rows: list[Standing], anchor: str) -> "Table":
     return table
 
 
-def _elo_text(row: Standing, is_anchor: bool) -> tuple[str, str]:
+def elo_text(row: Standing, is_anchor: bool) -> tuple[str, str]:
     """Elo and its interval as text; a bound has no interval."""
     if is_anchor:
         return "0", "(anchor)"

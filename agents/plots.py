@@ -1,0 +1,193 @@
+"""The plots of reports and notebooks, in one style that colour-blind readers can read as well.
+
+Every function draws plain numbers on axes it is given and returns nothing; what they mean, and
+where they come from, is the caller's to know. Colours: Okabe and Ito (2008). matplotlib is
+imported when something is drawn.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BLUE, VERMILLION, GREEN = "#0072B2", "#D55E00", "#009E73"
+ORANGE, PURPLE, SKY, YELLOW = "#E69F00", "#CC79A7", "#56B4E9", "#F0E442"
+COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY)
+MARKERS = "osD^vP"  # lines differ in form as well as in colour
+INK, FAINT = "#2B2118", "#75695C"
+
+_STYLE: dict[Any, Any] = {
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "axes.titlesize": 11,
+    "axes.grid": True,
+    "figure.dpi": 110,
+    "font.size": 10,
+    "grid.alpha": 0.25,
+    "legend.frameon": False,
+    "lines.linewidth": 2,
+    "svg.fonttype": "none",  # text stays text: it can be read, searched and coloured
+    "svg.hashsalt": "oware",  # equal plots are equal files
+    "text.color": INK,
+    "xtick.color": FAINT,
+    "ytick.color": FAINT,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+}
+
+
+class Rating(NamedTuple):
+    """One agent's place: Elo with its 95 % interval."""
+
+    agent: str
+    elo: float
+    low: float
+    high: float
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """The style of all plots, for what is drawn inside."""
+    import matplotlib
+    from cycler import cycler
+
+    with matplotlib.rc_context({**_STYLE, "axes.prop_cycle": cycler(color=COLOURS)}):
+        yield
+
+
+def figure(
+    rows: int = 1, columns: int = 1, size: tuple[float, float] = (8, 3)
+) -> tuple["Figure", np.ndarray]:
+    """A figure without a window, and its axes, Axes[rows, columns]; ``size`` in inches."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    drawn = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(drawn)
+    return drawn, drawn.subplots(rows, columns, squeeze=False)
+
+
+def ratings(axes: "Axes", rows: Sequence[Rating]) -> None:
+    """Elo of each agent with its interval, the strongest on top."""
+    shown = sorted(rows, key=lambda row: row.elo)
+    reach = np.array([[row.elo - row.low, row.high - row.elo] for row in shown]).T.clip(0)
+    axes.errorbar(
+        [row.elo for row in shown],
+        range(len(shown)),
+        xerr=reach,
+        fmt="o",
+        color=BLUE,
+        capsize=4,
+    )
+    axes.set_yticks(range(len(shown)), [row.agent for row in shown])
+    axes.set(xlabel="Elo (bars: 95 % intervals)", ylim=(-0.7, len(shown) - 0.3))
+
+
+def cross_table(axes: "Axes", agents: Sequence[str], scores: np.ndarray) -> None:
+    """Scores float[N, N] of each row's agent against each column's as a heat map; NaN: none."""
+    axes.imshow(scores, cmap="PuOr", vmin=0.0, vmax=1.0, aspect="auto")
+    axes.grid(False)
+    numbers = [str(number) for number in range(1, len(agents) + 1)]
+    axes.set_xticks(range(len(agents)), numbers)
+    axes.set_yticks(
+        range(len(agents)),
+        [f"{agent}  {number}" for agent, number in zip(agents, numbers, strict=True)],
+    )
+    axes.xaxis.tick_top()
+    for row, column in np.argwhere(np.isfinite(scores)):
+        score = scores[row, column]
+        colour = "#FFFFFF" if abs(score - 0.5) > 0.35 else "#1A1A1A"
+        axes.text(column, row, f"{100 * score:.0f}", ha="center", va="center", color=colour)
+
+
+def curve(
+    axes: "Axes",
+    steps: Sequence[float],
+    runs: Sequence[Sequence[float]],
+    label: str,
+    number: int = 0,
+) -> None:
+    """The median of several runs as a line, from the least to the greatest as a band.
+
+    ``runs``: float[S][T] at ``steps`` [T]; ``number`` picks colour and marker.
+    """
+    values = np.asarray(runs, np.float64)
+    colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+    every = max(1, len(steps) // 12)
+    axes.plot(
+        steps,
+        np.nanmedian(values, axis=0),
+        color=colour,
+        marker=marker,
+        markevery=every,
+        label=label,
+    )
+    if len(values) > 1:
+        low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+        axes.fill_between(steps, low, high, color=colour, alpha=0.2, linewidth=0)
+
+
+def intervals(
+    axes: "Axes",
+    places: Sequence[float],
+    values: Sequence[float],
+    bounds: np.ndarray,
+    label: str,
+    number: int = 0,
+) -> None:
+    """Measured values with their 95 % intervals, ``bounds`` float[T, 2], joined by a line."""
+    reach = np.abs(np.asarray(bounds, np.float64).T - np.asarray(values))
+    axes.errorbar(
+        places,
+        values,
+        yerr=reach,
+        color=COLOURS[number % len(COLOURS)],
+        marker=MARKERS[number % len(MARKERS)],
+        capsize=3,
+        label=label,
+    )
+
+
+def lengths(axes: "Axes", plies: np.ndarray, bins: int = 40) -> None:
+    """How long games are: a histogram of their plies, the median marked."""
+    axes.hist(plies, bins=bins, color=SKY, edgecolor="#FFFFFF", linewidth=0.3)
+    axes.axvline(float(np.median(plies)), color=VERMILLION, linestyle="--")
+    axes.set(xlabel=f"plies of a game (median {np.median(plies):.0f})", ylabel="games")
+
+
+def shares(axes: "Axes", parts: Mapping[str, float]) -> None:
+    """Shares as bars from left to right, each with its percent."""
+    names = list(parts)[::-1]
+    values = [100 * parts[name] for name in names]
+    axes.barh(names, values, color=BLUE, height=0.6)
+    for row, value in enumerate(values):
+        axes.text(value, row, f" {value:.1f} %", va="center")
+    axes.set(xlim=(0, max([*values, 1]) * 1.18), xlabel="%")
+
+
+def edge(axes: "Axes", scores: Sequence[float]) -> None:
+    """The first player's score in each pairing, as dots around one half."""
+    places = [100 * score for score in scores]
+    axes.axvline(50, color=FAINT, linestyle="--", linewidth=1)
+    axes.scatter(places, range(len(places))[::-1], color=GREEN, marker="D", s=26)
+    axes.set_yticks([])
+    reach = max(10, *(abs(place - 50) for place in places)) * 1.1
+    axes.set(xlim=(50 - reach, 50 + reach), xlabel="first player's score by pairing, %")
+
+
+def calibration(axes: "Axes", said: np.ndarray, happened: np.ndarray, counts: np.ndarray) -> None:
+    """What was said (values in bins) against what was so, larger dots for more positions."""
+    axes.plot([-1, 1], [-1, 1], color=FAINT, linestyle="--", linewidth=1)
+    axes.scatter(said, happened, s=8 + 160 * counts / max(1, counts.max()), color=BLUE, alpha=0.8)
+    axes.set(
+        xlabel="value it gives", ylabel="mean true result", xlim=(-1.05, 1.05), ylim=(-1.05, 1.05)
+    )
