@@ -136,6 +136,13 @@ def curve(
         axes.fill_between(steps, low, high, color=colour, alpha=0.2, linewidth=0)
 
 
+def smooth(values: Sequence[float], share: float = 0.02) -> np.ndarray:
+    """A running mean over ``share`` of the values, as long as they are: float64[T]."""
+    width = max(1, round(share * len(values)))
+    padded = np.pad(np.asarray(values, np.float64), (width // 2, width - 1 - width // 2), "edge")
+    return np.convolve(padded, np.full(width, 1 / width), "valid")
+
+
 def intervals(
     axes: "Axes",
     places: Sequence[float],

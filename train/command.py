@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -13,6 +14,9 @@ from oware_env.errors import OwareError
 from train.algorithms import algorithm_of
 from train.config import Budget, Config
 
+if TYPE_CHECKING:
+    from agents.arena.tournament import TournamentResult
+
 DESCRIPTION = """Train an Oware agent by self-play, from nothing, then play it against a ladder.
 
 oware-train configs/alphazero-quick.toml
@@ -20,6 +24,7 @@ oware-train configs/ppo-quick.toml
 oware-train configs/alphazero-quick.toml --budget.minutes 2 --seed 7
 oware-train --resume runs/quick
 oware-train replay runs/quick 17                    print a game that was learned from
+oware-train report runs/quick                       write its report.html again
 oware-train export runs/quick                       its positions as a data set for NumPy
 
 --profile: say at the end where the time went"""
@@ -35,7 +40,7 @@ def main() -> None:
 
 def train(arguments: Sequence[str]) -> None:
     """Read the command line, train, and print the final table."""
-    actions = {"replay": _replay, "export": _export}
+    actions = {"replay": _replay, "report": _report, "export": _export}
     if arguments and arguments[0] in actions:
         actions[arguments[0]](arguments[1:])
         return
@@ -53,8 +58,11 @@ def train(arguments: Sequence[str]) -> None:
     path = _train(config, folder, started)
     if shows_profile:
         _show_profile(path, config)
-    if config.evaluation.at_end:
-        _show_final_table(path, config)
+    result = _show_final_table(path, config) if config.evaluation.at_end else None
+    if config.evaluation.report:
+        from train.report_page import write_report
+
+        print(f"the run as a page: {write_report(path, config, result)}")
     print(_what_next(path, config))
 
 
@@ -71,6 +79,20 @@ def _replay(words: Sequence[str]) -> None:
     if not words[1].isdecimal():
         raise OwareError(f"the number of a game is a whole number from 0, not {words[1]!r}")
     print(game_text(kept_game(path, int(words[1]), run_config(path))))
+
+
+def _report(words: Sequence[str]) -> None:
+    """Write the page of a run again."""
+    from train.evaluate import final_tournament, is_finished
+    from train.report_page import write_report
+    from train.run import run_path
+
+    if len(words) != 1:
+        raise OwareError("give one run, such as: oware-train report quick")
+    path = run_path(words[0])
+    config = run_config(path)
+    result = final_tournament(path, config) if is_finished(path) else None
+    print(write_report(path, config, result))
 
 
 class ExportSettings(Settings):
@@ -191,15 +213,17 @@ def _show_profile(path: Path, config: Config) -> None:
     print(profile_text(read_profile(path, config), config, peak_operations()))
 
 
-def _show_final_table(path: Path, config: Config) -> None:
-    """Play and print the final tournament of a run."""
+def _show_final_table(path: Path, config: Config) -> "TournamentResult":
+    """Play, print and return the final tournament of a run."""
     from train.evaluate import final_tournament
 
     begun, simulations = time.monotonic(), config.evaluation.simulations
     how = f"{simulations} simulations a move" if simulations else "the policy alone, no search"
     print(f"\nThe final tournament, {how}:")
-    print(final_tournament(path, config))
+    result = final_tournament(path, config)
+    print(result)
     print(f"(played in {time.monotonic() - begun:.0f} s; the games are in {path}/results)")
+    return result
 
 
 def _check(config: Config) -> None:

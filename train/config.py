@@ -180,6 +180,8 @@ class Evaluation(Settings):
     """Search simulations of the trained agent; 0 for the policy alone."""
     opening_plies: int = Field(6, ge=0, le=40)
     """Random plies of each opening."""
+    report: bool = True
+    """Write the run as a page at its end: report.html in its folder."""
 
 
 class Config(Settings):

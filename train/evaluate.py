@@ -158,7 +158,6 @@ def final_tournament(run: Path, config: Config) -> TournamentResult:
     Games and tables are kept in results/STEP: a run that goes on gets a new table.
     """
     settings = config.evaluation
-    step = newest_checkpoint(run).name
     return run_tournament(
         TournamentSettings(
             agents=(agent_spec(run, config), *settings.at_end),
@@ -169,6 +168,16 @@ def final_tournament(run: Path, config: Config) -> TournamentResult:
             max_plies=config.max_plies,
             device=config.device,
             workers=config.workers,
-            output=str(run / "results" / step),
+            output=str(results_folder(run)),
         )
     )
+
+
+def results_folder(run: Path) -> Path:
+    """Where the final tournament of a run's newest checkpoint lies, or will lie."""
+    return run / "results" / newest_checkpoint(run).name
+
+
+def is_finished(run: Path) -> bool:
+    """Whether that tournament was played to its end."""
+    return (results_folder(run) / "table.json").is_file()

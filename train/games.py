@@ -6,6 +6,8 @@ moves and the result are kept: some 130 bytes a game, in append-only files (:mod
 Games that began elsewhere (``selfplay.restarts``) have their start in a file of its own.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -125,13 +127,26 @@ class GameStore:
 
 def kept_game(run: Path, number: int, config: Config) -> KeptGame:
     """One game of the run in a folder, as far as its newest checkpoint; raises OwareError."""
+    with _kept(run) as store:
+        return store.game(number, config)
+
+
+def last_games(run: Path, most: int, config: Config) -> list[KeptGame]:
+    """The newest games of the run in a folder, ``most`` of them; raises OwareError."""
+    with _kept(run) as store:
+        return [store.game(number, config) for number in range(len(store))[-most:]]
+
+
+@contextmanager
+def _kept(run: Path) -> Iterator[GameStore]:
+    """The games of the run in a folder, to read."""
     state = read_state(newest_checkpoint(run))
     if "games_kept" not in state:
         raise OwareError(f"{run} was written by an earlier version: its games were not kept")
     store = GameStore(run)
     store.look_at(state["games_kept"])
     try:
-        return store.game(number, config)
+        yield store
     finally:
         store.close()
 

@@ -8,6 +8,7 @@ checkpoints/   step-00001234/: weights, optimiser, counters
 replay/        the positions of the replay window (AlphaZero), in append-only files
 games/         every game that was learned from: oware-train replay RUN NUMBER
 results/       the final tournament
+report.html    all this as a page
 """
 
 import json
@@ -32,6 +33,7 @@ from train.config import Config
 RUNS = Path("runs")
 CONFIG = "config.toml"
 METRICS = "metrics.jsonl"
+PROVENANCE = "run.json"
 EVENTS = "events"
 INTERVAL = ("evaluation", "evaluation_low", "evaluation_high")  # names of a score's curves
 LAYOUT = {
@@ -150,7 +152,7 @@ def create_run(config: Config, parent: Path = RUNS) -> RunFolder:
             raise OwareError(f"the run folder {path} cannot be made: {error.strerror}") from None
     documents = {
         CONFIG: config_text(config),
-        "run.json": json.dumps(provenance(config.seed), indent=2),
+        PROVENANCE: json.dumps(provenance(config.seed), indent=2),
     }
     for name, text in documents.items():
         with _says_what_failed(path / name):

@@ -42,6 +42,12 @@ def test_a_curve_is_the_median_and_its_band_the_extremes(axes):
     assert (heights.min(), heights.max()) == (0.0, 0.9)
 
 
+def test_a_smoothed_curve_keeps_its_length_and_its_level():
+    assert plots.smooth([3.0] * 7, 0.5).tolist() == [3.0] * 7
+    assert plots.smooth([0.0, 0.0, 3.0, 0.0, 0.0], 0.6).tolist() == pytest.approx([0, 1, 1, 1, 0])
+    assert plots.smooth([1.0, 5.0]).tolist() == [1.0, 5.0]
+
+
 def test_one_run_has_no_band(axes):
     plots.curve(axes, [1, 2], [[0.0, 0.2]], "score")
     assert len(axes.lines) == 1 and not axes.collections

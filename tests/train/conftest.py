@@ -33,6 +33,7 @@ TINY = {
     "evaluation.games_during": 4,
     "evaluation.games_at_end": 4,
     "evaluation.simulations": 2,
+    "evaluation.report": False,  # test_report_page writes one
 }
 
 # Six units of eight short games, half of them against a past self.
