@@ -6,7 +6,7 @@ import numpy as np
 
 from agents import plots
 from agents.arena.match import MatchResult
-from agents.arena.report import NOTE, Standing, elo_text, standings, totals
+from agents.arena.report import NOTE, Standing, elo_text, pairing_rows, standings, totals
 from agents.arena.tournament import TournamentResult
 from agents.page import Section, game, page, plot, table
 from oware_env.records import GameRecord
@@ -31,11 +31,14 @@ def tournament_sections(result: TournamentResult) -> Iterator[Section]:
     """Ratings, cross table, how games went, and sample games: parts of a page."""
     rows = standings(result)
     yield Section("Ratings", _ratings(rows, result), NOTE)
-    yield Section(
-        "Cross table",
-        _cross_table(result, rows),
-        "Score in percent of the agent of a row against that of a column, numbered as the rows.",
-    )
+    if result.settings.format == "gauntlet":  # a cross table would be empty but for one row
+        yield Section("Matches", _matches(result))
+    else:
+        yield Section(
+            "Cross table",
+            _cross_table(result, rows),
+            "Score in percent of a row's agent against a column's; columns are numbered as rows.",
+        )
     yield Section("How games went", _games(result))
     yield Section("Games to step through", "".join(_samples(result)))
 
@@ -44,8 +47,7 @@ def _ratings(rows: list[Standing], result: TournamentResult) -> str:
     anchor = result.settings.agents[result.ratings.anchor]
     with plots.style():
         drawn, axes = plots.figure(size=(6.5, 0.9 + 0.36 * len(rows)))
-        shown = [plots.Rating(row.agent, row.elo, row.elo_low, row.elo_high) for row in rows]
-        plots.ratings(axes[0, 0], shown)
+        plots.ratings(axes[0, 0], [_rating(row) for row in rows])
         picture = plot(drawn, f"Elo relative to {anchor}, with 95 % intervals", 1)
     cells = [
         (
@@ -61,6 +63,12 @@ def _ratings(rows: list[Standing], result: TournamentResult) -> str:
     return picture + table(("#", "agent", "games", "W/D/L", "score", "Elo", "95 %"), cells)
 
 
+def _rating(row: Standing) -> plots.Rating:
+    """A row to draw; what is only a bound has no interval."""
+    low, high = (row.elo, row.elo) if row.bound else (row.elo_low, row.elo_high)
+    return plots.Rating(row.agent, row.elo, low, high)
+
+
 def _cross_table(result: TournamentResult, rows: list[Standing]) -> str:
     places = {row.agent: number for number, row in enumerate(rows)}
     scores = np.full((len(rows), len(rows)), np.nan)
@@ -71,6 +79,21 @@ def _cross_table(result: TournamentResult, rows: list[Standing]) -> str:
         drawn, axes = plots.figure(size=(6.5, 0.9 + 0.34 * len(rows)))
         plots.cross_table(axes[0, 0], [row.agent for row in rows], scores)
         return plot(drawn, "Scores of every pairing in percent", 2)
+
+
+def _matches(result: TournamentResult) -> str:
+    """Each match of a gauntlet with its interval."""
+    cells = [
+        (
+            row.a,
+            row.b,
+            f"{row.score:.1%}",
+            f"{row.score_low:.1%} .. {row.score_high:.1%}",
+            f"{row.wins}/{row.draws}/{row.losses}",
+        )
+        for row in pairing_rows(result)
+    ]
+    return table(("agent", "against", "score", "95 %", "W/D/L"), cells)
 
 
 def _games(result: TournamentResult) -> str:

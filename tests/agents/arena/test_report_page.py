@@ -24,6 +24,16 @@ def test_every_agent_and_score_is_there(result):
     assert text.count("<svg") >= 5 and text.count("<iframe") == 3
 
 
+def test_a_gauntlet_has_its_matches_in_place_of_a_cross_table(result):
+    settings = result.settings.model_copy(update={"format": "gauntlet"})
+    gauntlet = run_tournament(settings)
+    text = tournament_page(gauntlet)
+    assert "<h2>Matches</h2>" in text and "<h2>Cross table</h2>" not in text
+    for match in gauntlet.matches:
+        assert f"<td>{match.score:.1%}</td>" in text
+    assert "<h2>Cross table</h2>" in tournament_page(result)
+
+
 def test_games_are_those_that_were_played(result):
     match = result.matches[0]
     for number in (0, 1):
