@@ -6,6 +6,7 @@ from pathlib import Path
 
 from oware_env.errors import OwareError
 from oware_env.records import GameRecord, read_ogn
+from oware_env.replay import Replay
 from oware_env.state import State
 
 
@@ -67,7 +68,9 @@ def load_game(path: Path) -> GameRecord:
 
 
 def save_game(path: Path, record: GameRecord, *, overwrite: bool = False) -> None:
-    """Write a game as OGN, whole or not at all; a file that stands there only on request.
+    """Write a game, whole or not at all; a file that stands there only on request.
+
+    As OGN, or as a page to step through when the name ends in .html.
 
     Raises :class:`OwareError` when it cannot be written, or stands and must not be replaced.
     """
@@ -76,7 +79,8 @@ def save_game(path: Path, record: GameRecord, *, overwrite: bool = False) -> Non
             raise OwareError(f"{path} is a folder: give the name of a file in it")
         if path.exists() and not overwrite:
             raise OwareError(f"{path} exists already: save! {path} replaces it")
-        _write_whole(path, record.to_ogn())
+        is_page = path.suffix.lower() == ".html"
+        _write_whole(path, Replay(record).html() if is_page else record.to_ogn())
     except OSError as error:
         raise OwareError(f"cannot save {path}: {error.strerror}") from None
 

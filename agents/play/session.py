@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from agents.base import Agent, consult
+from agents.play.analysis import analysis_text
 from agents.play.game import Game, save_game
 from agents.play.terminal import Terminal
 from agents.settings import nearest
@@ -25,10 +26,12 @@ _SHORT = {"?": "help", "h": "hint", "u": "undo", "q": "quit", "exit": "quit"}
 _HELP = """\
   A to F         sow from a house, in either case; only legal houses are taken
   hint      (h)  the move {adviser} would play here, and what it does
+  analyse        what {adviser} thinks of every house, and what is proved of it
   explain X      what sowing from house X does, or why it is not legal;
                  without X: every legal house
   undo      (u)  take back to your last turn
-  save FILE.ogn  save the game so far; save! replaces a file that is there
+  save FILE.ogn  save the game so far; save! replaces a file that is there;
+                 FILE.html is a page to step through
   position       the position as text, as --position takes it
   help      (?)  this list
   quit      (q)  leave, as Ctrl-D does; Enter alone shows the board again"""
@@ -61,6 +64,7 @@ class Session:
         }
         self._commands: dict[str, Callable[[str], None]] = {
             "hint": self._hint,
+            "analyse": self._analyse,
             "explain": self._explain,
             "undo": self._undo,
             "save": self._save,
@@ -201,6 +205,13 @@ class Session:
         judged = "" if np.isnan(value) else f" (value {value:+.2f}; +1 wins, -1 loses)"
         said = f"{self._adviser.name} would play {report.letter}{judged}. {report}"
         self._terminal.tell(said, speaker="Hint")
+
+    def _analyse(self, rest: str) -> None:
+        self._no_argument("analyse", rest)
+        self._require_running()
+        with self._terminal.notice(f"{self._adviser.name} is thinking ..."):
+            decisions = consult(self._adviser, self._state, self._seed)
+        self._terminal.say(analysis_text(self._state, decisions, self._adviser.name))
 
     def _explain(self, rest: str) -> None:
         self._require_running()

@@ -1,6 +1,7 @@
 """What a table proves of a position, in words."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,8 +15,27 @@ from oware_env.state import State
 FEWEST_SEEDS = 8  # of the table that is built when there is none
 
 
+class Verdicts(NamedTuple):
+    """What is proved of a state, in words."""
+
+    state: str
+    moves: dict[int, str]  # legal move -> words
+
+
 def describe_position(state: State, seeds: int | None = None, folder: Path | None = None) -> str:
     """The proved bounds and verdict of a running state and of each of its moves, a line each.
+
+    Raises OwareError as :func:`verdicts` does.
+    """
+    found, left = verdicts(state, seeds, folder), state.rules.max_plies - state.ply
+    lines = [f"{state.to_text()}, {left} plies left: {found.state}"]
+    for move, words in found.moves.items():
+        lines.append(f"  {move_letter(move, state.south_to_move)}: {words}")
+    return "\n".join(lines)
+
+
+def verdicts(state: State, seeds: int | None = None, folder: Path | None = None) -> Verdicts:
+    """What a table proves of a running state and of each of its moves.
 
     ``seeds`` is the table to ask; when left out, the smallest there is that holds the state.
     Raises OwareError when the game is over, or when no table says anything of it.
@@ -37,20 +57,20 @@ def describe_position(state: State, seeds: int | None = None, folder: Path | Non
             f"{left} plies are left and the table is proved for {table.first} to {table.last}: "
             "build it with another --first or --max-plies"
         )
-    return _lines(state, table, left)
+    return _verdicts(state, table)
 
 
-def _lines(state: State, table: Tablebase, left: int) -> str:
+def _verdicts(state: State, table: Tablebase) -> Verdicts:
     position = as_positions(state.board[None], np.array([state.ply]), np.zeros(1))
     own, other = state.stores if state.south_to_move else state.stores[::-1]
     ahead = own - other
     low, high = (int(bound[0]) for bound in table.bounds(position, state.rules.max_plies))
-    lines = [f"{state.to_text()}, {left} plies left: {verdict(ahead, low, high)}"]
     lows, highs = (bound[0] for bound in table.move_bounds(position, state.rules.max_plies))
-    for move in np.flatnonzero(lows != NO_MARGIN):
-        letter = move_letter(int(move), state.south_to_move)
-        lines.append(f"  {letter}: {verdict(ahead, int(lows[move]), int(highs[move]))}")
-    return "\n".join(lines)
+    moves = {
+        int(move): verdict(ahead, int(lows[move]), int(highs[move]))
+        for move in np.flatnonzero(lows != NO_MARGIN)
+    }
+    return Verdicts(verdict(ahead, low, high), moves)
 
 
 def verdict(ahead: int, low: int, high: int) -> str:

@@ -4,6 +4,7 @@ import errno
 import io
 import os
 import pty
+import re
 import select
 import subprocess
 import sys
@@ -12,8 +13,10 @@ import pytest
 
 import agents
 from agents.play import command
+from agents.play.analysis import BAR, bar
 from agents.play.game import load_game
 from agents.settings import run_command
+from agents.tablebase.report import describe_position
 from oware_env.records import GameRecord
 from oware_env.state import State
 
@@ -166,6 +169,46 @@ def test_a_hint_is_the_agents_own_move_with_its_value_and_reason():
     words = " ".join(said.split())
     assert "Hint: alphabeta:depth=2 would play F (value +1.00; +1 wins, -1 loses). " in words
     assert str(report) in words
+
+
+def test_analyse_shows_policy_value_and_what_is_proved():
+    position = "0-1-1-1-1-1-0-2-0-0-0-1-20-20-S"
+    said = _play(["alphabeta:depth=4", "--position", position], "analyse").splitlines()
+    at = next(n for n, line in enumerate(said) if line.startswith("alphabeta"))
+    assert re.search(r"value [+-]\d\.\d\d ", said[at])
+    assert said[at + 1] == "the endgame table: won by +4 for the side to move"
+    rows = {line.split()[0]: line for line in said[at + 2 : at + 7]}
+    proved = describe_position(State.parse(position)).splitlines()[1:]
+    assert len(rows) == len(proved) == 5
+    for line in proved:
+        letter, _, words = line.strip().partition(": ")
+        assert rows[letter].endswith(words)
+    shares = [int(re.search(r"(\d+)%", line)[1]) for line in rows.values()]
+    assert 98 <= sum(shares) <= 102
+
+
+def test_analyse_of_a_full_board_asks_no_table():
+    said = _play(["careful"], "analyse")
+    assert "endgame table" not in said and "A  " in said and "value" not in said
+
+
+def test_the_analysis_needs_a_running_game_and_no_argument():
+    assert "analyse stands alone, without 'A'" in _play(["careful"], "analyse A")
+    assert "the game is over" in _play(["greedy", "--position", WINNING], "F", "analyse")
+
+
+def test_a_bar_is_as_long_as_its_share():
+    assert (
+        bar(0.0).strip() == "" and bar(1.0) == "█" * BAR and bar(0.5).rstrip() == "█" * (BAR // 2)
+    )
+    assert len(bar(0.01)) == BAR and bar(0.01).strip() == "▎"
+
+
+def test_a_game_is_saved_as_a_page_too(tmp_path):
+    page = tmp_path / "game.html"
+    said = _play(["greedy"], "F", f"save {page}", f"save {page}")
+    assert f"Saved to {page}." in said and "exists already" in " ".join(said.split())
+    assert "<title>human – greedy</title>" in page.read_text(encoding="utf-8")
 
 
 def test_an_agent_without_a_value_gives_a_hint_without_one():

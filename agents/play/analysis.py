@@ -1,0 +1,42 @@
+"""A position as an agent and the endgame tables see it, laid out for a terminal."""
+
+import math
+
+from agents.tablebase.probe import BUILT_AT_ONCE
+from agents.tablebase.report import Verdicts, verdicts
+from oware_env.errors import OwareError
+from oware_env.notation import move_letter
+from oware_env.positions import Decisions
+from oware_env.state import State
+
+BAR = 24  # characters of a policy of 100 %
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def analysis_text(state: State, decisions: Decisions, name: str) -> str:
+    """A line for each legal house: the agent's policy as a bar, and what a table proves of it.
+
+    ``decisions``: the agent's, one row, for this running state. The table is asked once the board
+    holds so few seeds that it is built in a moment.
+    """
+    value = float(decisions.value[0])
+    judged = "" if math.isnan(value) else f", value {value:+.2f} (+1 wins, -1 loses)"
+    lines, proved = [f"{name}{judged}"], Verdicts("", {})
+    if sum(state.houses) <= BUILT_AT_ONCE:
+        try:
+            proved = verdicts(state, BUILT_AT_ONCE)
+            lines.append(f"the endgame table: {proved.state} for the side to move")
+        except OwareError as error:  # such as a move limit beyond what it is proved for
+            lines.append(f"the endgame table says nothing: {error}")
+    for move in state.legal_moves:
+        share = float(decisions.policy[0, move])
+        line = f"  {move_letter(move, state.south_to_move)}  {bar(share)} {share:>4.0%}"
+        lines.append(f"{line}  {proved.moves.get(move, '')}".rstrip())
+    return "\n".join(lines)
+
+
+def bar(share: float) -> str:
+    """A share from 0 to 1 as a bar of BAR characters, to an eighth of one."""
+    eighths = round(8 * BAR * min(1.0, max(0.0, share)))
+    whole, rest = divmod(eighths, 8)
+    return ("█" * whole + (_EIGHTHS[rest] if rest else "")).ljust(BAR)
