@@ -33,7 +33,7 @@ class SelfPlay(Settings):
 
     games: int = Field(128, ge=1, le=65536)
     """Games of one unit. Small units bring new weights into play sooner."""
-    simulations: int = Field(16, ge=1, le=100_000)
+    simulations: int = Field(32, ge=1, le=100_000)
     """Search simulations a move; those of the end of the run, when they rise."""
     first_simulations: int | None = Field(None, ge=1, le=100_000)
     """Simulations at its beginning, from which they rise evenly by factors; None: always equal."""
@@ -99,7 +99,7 @@ class Learning(Settings):
 
     batch: int = Field(1024, ge=1)
     """Samples a step."""
-    samples_per_position: float = Field(3.0, gt=0)
+    samples_per_position: float = Field(2.0, gt=0)
     """Samples drawn for each new position: sets the number of steps."""
     learning_rate: float = Field(4e-3, gt=0)
     """Peak learning rate of AdamW, after a short warm-up."""
