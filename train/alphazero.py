@@ -66,7 +66,7 @@ class AlphaZero:
         settings = self.config.learning
         steps = max(1, round(len(played.samples) * settings.samples_per_position / settings.batch))
         learned = self.learner.learn(self.window, min(steps, most_steps), progress)
-        figures = unit_figures(played, learned) | self.window.figures()
+        figures = unit_figures(played, learned) | {"window/positions": len(self.window)}
         return figures | self.archive.figures()
 
     def summary(self, figures: dict[str, float]) -> str:

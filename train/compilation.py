@@ -25,7 +25,6 @@ def compile_kernels(kind: Callable[[Config], Algorithm], config: Config) -> floa
     parts = (
         config.algorithm,
         config.selfplay.endgames,
-        config.replay.duplicates,
         "search" if simulations else "policy",
         "graded" if grades else "only",
     )
@@ -33,7 +32,7 @@ def compile_kernels(kind: Callable[[Config], Algorithm], config: Config) -> floa
     if marker.exists():
         return 0.0
     sections = {
-        "selfplay": {"games": 2, "simulations": 2, "quick_simulations": 1, "search_plies": 10},
+        "selfplay": {"games": 2, "simulations": 2, "search_plies": 10},
         "evaluation": {"games_during": 2, "simulations": simulations},
     }
     small = config.model_copy(update={"max_plies": 12}).model_copy(

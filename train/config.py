@@ -34,9 +34,7 @@ class SelfPlay(Settings):
     games: int = Field(128, ge=1, le=65536)
     """Games of one unit. Small units bring new weights into play sooner."""
     simulations: int = Field(32, ge=1, le=100_000)
-    """Search simulations a move; those of the end of the run, when they rise."""
-    first_simulations: int | None = Field(None, ge=1, le=100_000)
-    """Simulations at its beginning, from which they rise evenly by factors; None: always equal."""
+    """Search simulations a move."""
     exploration: float = Field(0.7, gt=0)
     """The constant of PUCT."""
     noise: float = Field(0.25, ge=0, le=1)
@@ -49,10 +47,6 @@ class SelfPlay(Settings):
     """Afterwards they are drawn in proportion to visits to this power."""
     search_plies: int = Field(200, ge=1)
     """Later plies are played by the raw policy and give no policy target: long games loop."""
-    full_share: float = Field(1.0, gt=0, le=1)
-    """Share of moves that are searched in full; only those teach a policy."""
-    quick_simulations: int = Field(4, ge=1, le=100_000)
-    """Most simulations of the other moves, which have no noise at the root."""
     restarts: float = Field(0.0, ge=0, le=1)
     """Share of games that begin where the search was most wrong in games of the last units."""
     lag: int = Field(4, ge=1, le=64)
@@ -67,30 +61,12 @@ class SelfPlay(Settings):
     """Correct the value targets of finished games by what the table proves."""
 
     @model_validator(mode="after")
-    def _quick_is_quicker(self) -> "SelfPlay":
-        """Refuse quick searches that are as long as full ones, or never made."""
-        full, quick = self.simulations, self.quick_simulations
-        if self.full_share < 1.0 and quick >= full:
-            raise ValueError(f"quick_simulations must be below simulations, {full}, not {quick}")
-        if self.full_share == 1.0 and quick != type(self).model_fields["quick_simulations"].default:
-            raise ValueError("quick_simulations is not read when full_share is 1")
-        return self
-
-    @model_validator(mode="after")
     def _nothing_is_given_in_vain(self) -> "SelfPlay":
         """Refuse a value that the mode would not read."""
         unread = {"none": ("table", "played_on", "rescore"), "search": ("played_on",)}
         for name in unread.get(self.endgames, ()):
             if getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(f"{name} is not read when endgames is {self.endgames!r}")
-        return self
-
-    @model_validator(mode="after")
-    def _simulations_rise(self) -> "SelfPlay":
-        """Refuse simulations that would fall over the run."""
-        first, last = self.first_simulations, self.simulations
-        if first is not None and first > last:
-            raise ValueError(f"first_simulations must be at most simulations, {last}, not {first}")
         return self
 
 
@@ -151,8 +127,6 @@ class Replay(Settings):
     """Share of all further positions by which it grows."""
     most: int = Field(3_000_000, ge=1)
     """Positions it never exceeds."""
-    duplicates: Literal["keep", "weigh"] = "keep"
-    """Draw rows evenly, or n equal positions as often as log2(1 + n) different ones."""
     keep: bool = False
     """Keep also the positions that have left it, on the disk: 53 bytes each, for an export."""
 
@@ -270,14 +244,11 @@ ONLY_READ_BY = {
     "alphazero": {
         "selfplay": (
             "simulations",
-            "first_simulations",
             "exploration",
             "noise",
             "temperature_plies",
             "late_exponent",
             "search_plies",
-            "full_share",
-            "quick_simulations",
             "restarts",
             "endgames",
             "table",

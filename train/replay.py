@@ -12,9 +12,8 @@ import numpy as np
 
 from oware_env.errors import OwareError
 from train.config import Replay
-from train.duplicates import Duplicates
 from train.samples import Samples
-from train.shards import ROWS_PER_FILE, Shards
+from train.shards import Shards
 
 SAMPLE = np.dtype(
     [
@@ -36,7 +35,6 @@ class ReplayWindow:
         """An empty window whose files go into ``folder``."""
         self.config = config
         self._shards = Shards(folder, SAMPLE)
-        self._duplicates = Duplicates() if config.duplicates == "weigh" else None
         self._needed = 0  # first row that the newest checkpoint needs
 
     def __len__(self) -> int:
@@ -64,31 +62,11 @@ class ReplayWindow:
         for name, array in samples._asdict().items():
             rows[name] = array
         self._shards.append(rows)
-        self._note(samples.inputs)
 
     def sample(self, count: int, seed: tuple[int, ...]) -> Samples:
-        """``count`` samples drawn with replacement; equal seeds draw the same of equal windows.
-
-        Uniformly, or heeding how often each position stands in the window.
-        """
-        if self._duplicates is not None:
-            return _samples(self._shards.take(self.start + self._duplicates.draw(count, seed)))
+        """``count`` samples drawn uniformly with replacement; equal seeds draw the same."""
         numbers = np.random.default_rng(seed).integers(self.start, self.total, size=count)
         return _samples(self._shards.take(numbers))
-
-    def figures(self) -> dict[str, float]:
-        """How many positions it holds; how many of them differ and what they weigh, when known."""
-        found = {"window/positions": float(len(self))}
-        if self._duplicates is None:
-            return found
-        differ, weight = self._duplicates.distinct, self._duplicates.weight
-        return found | {"window/distinct": float(differ), "window/weight": weight}
-
-    def _note(self, inputs: np.ndarray) -> None:
-        """Count the newest rows, and forget those that have left the window."""
-        if self._duplicates is not None:
-            self._duplicates.add(inputs)
-            self._duplicates.keep_newest(len(self))
 
     def contents(self) -> Samples:
         """The whole window, oldest first, a copy."""
@@ -108,11 +86,6 @@ class ReplayWindow:
         check_columns(state, self._shards.folder)
         self._shards.restore(state)
         self._needed = 0 if self.config.keep else self.start
-        if self._duplicates is not None:
-            self._duplicates = Duplicates()
-            for first in range(self.start, self.total, ROWS_PER_FILE):
-                rows = self._shards.read(first, min(first + ROWS_PER_FILE, self.total))
-                self._note(np.ascontiguousarray(rows["inputs"]))
 
     def close(self) -> None:
         """Close its files."""

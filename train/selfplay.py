@@ -20,10 +20,8 @@ from oware_env.rules import MOVE_LIMIT, RUNNING, initial_board
 from train.config import Config
 from train.endgames import Endgames
 from train.memory import peak_memory
-from train.playout_cap import draw_full
 from train.restarts import Starts
 from train.samples import GameEnds, Noted, Samples, make_samples, rescore
-from train.schedules import simulations_at
 
 LEAST_CHANCE = 1e-6  # added to a proved move's, so that there is always one to play
 
@@ -34,7 +32,6 @@ class SelfPlayUnit(NamedTuple):
     weights: bytes  # safetensors
     config: Config
     number: int
-    progress: float = 0.0  # share of the budget that was used up when the unit was asked for
     starts: Starts | None = None  # where its last games begin instead of the opening
 
 
@@ -82,7 +79,7 @@ class _Diary:
         prior_logs = np.log(np.maximum(result.priors, 1e-12))
         self.entropy -= float((policies * logs).sum())
         self.surprise += float((policies * (logs - prior_logs)).sum())
-        self.searched += int(policies.any(axis=1).sum())
+        self.searched += len(policies)
         self.simulations += simulations
 
     def samples(self, ends: GameEnds, endgames: Endgames, first_game: int) -> tuple[Samples, float]:
@@ -111,7 +108,7 @@ def play_unit(unit: SelfPlayUnit) -> Played:
     search = Search(
         evaluator,
         config.rules,
-        simulations=simulations_at(config.selfplay, unit.progress),
+        simulations=config.selfplay.simulations,
         exploration=config.selfplay.exploration,
         table=endgames.search_table,
     )
@@ -177,7 +174,6 @@ def _decide(
 ) -> np.ndarray:
     """The moves of all running games for one ply, noted in the diary.
 
-    Quick searches choose moves like full ones, by visits and temperature; they teach no policy.
     Late plies are played by the raw policy: few games last that long, but searching those to the
     move limit, in batches that hardly fill, would take as long as all the others.
     """
@@ -189,17 +185,13 @@ def _decide(
         policies = PolicyAgent(search.evaluator, "raw policy").decide(positions).policy
         diary.note(games, rows, np.zeros_like(policies))
         return draw_moves(policies, positions.keys, positions.plies, np.ones(len(policies)))
-    is_full = draw_full(positions.keys, positions.plies, settings.full_share)
-    quick = min(settings.quick_simulations, search.simulations)
-    simulations = np.where(is_full, search.simulations, quick)
-    result = search.run(positions, settings.noise * is_full, simulations)
+    result = search.run(positions, settings.noise)
     proved = endgames.best_moves(positions)
     weights = _move_weights(result.visits, positions, search, proved)
     policies = (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
-    is_full[proved[0]], simulations[proved[0]] = True, 0  # known without a search
-    policies[~is_full] = 0.0
     diary.note(games, rows, policies)
-    diary.note_search(policies, result, int(simulations.sum()))
+    searched = len(policies) - len(proved[0])  # the others are known without a search
+    diary.note_search(policies, result, searched * search.simulations)
     return draw_moves(weights, positions.keys, positions.plies, exponents)
 
 

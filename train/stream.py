@@ -73,28 +73,25 @@ class UnitStream:
         return self.in_flight.popleft()
 
 
-def pack_units(units: Iterable[SelfPlayUnit]) -> tuple[dict[str, Tensor], dict[str, float]]:
-    """Units in flight for a checkpoint: their weights and starts, and the progress of each."""
-    tensors, asked_at = {}, {}
+def pack_units(units: Iterable[SelfPlayUnit]) -> dict[str, Tensor]:
+    """Units in flight for a checkpoint: their weights and starts, by number."""
+    tensors = {}
     for unit in units:
         name = str(unit.number)
         tensors[name] = torch.frombuffer(bytearray(unit.weights), dtype=torch.uint8)
         if unit.starts is not None:
             for part, array in unit.starts._asdict().items():
                 tensors[f"{name}.{part}"] = torch.from_numpy(array)
-        asked_at[name] = unit.progress
-    return tensors, asked_at
+    return tensors
 
 
-def unpack_units(
-    tensors: dict[str, Tensor], asked_at: dict[str, float], config: Config
-) -> list[SelfPlayUnit]:
+def unpack_units(tensors: dict[str, Tensor], config: Config) -> list[SelfPlayUnit]:
     """The units that :func:`pack_units` packed, in order."""
     units = []
-    for name in sorted(asked_at, key=int):
+    for name in sorted((name for name in tensors if "." not in name), key=int):
         parts = [tensors.get(f"{name}.{part}") for part in Starts._fields]
         arrays = [part.numpy() for part in parts if part is not None]
         starts = Starts(*arrays) if arrays else None
         weights = tensors[name].numpy().tobytes()
-        units.append(SelfPlayUnit(weights, config, int(name), asked_at[name], starts))
+        units.append(SelfPlayUnit(weights, config, int(name), starts))
     return units

@@ -99,7 +99,7 @@ class Training:
     def _unit(self, number: int) -> SelfPlayUnit:
         """Unit ``number`` as it is to be played when it is asked for now."""
         weights, starts = self.algorithm.unit_weights(number), self.algorithm.unit_starts(number)
-        return SelfPlayUnit(weights, self.config, number, self.progress, starts)
+        return SelfPlayUnit(weights, self.config, number, starts)
 
     @property
     def minutes(self) -> float:
@@ -157,7 +157,7 @@ class Training:
         """Write a checkpoint from which :func:`resume` goes on as if never stopped."""
         if self.units == 0 or self.stream is None:
             return
-        in_flight, asked_at = pack_units(self.stream.in_flight)
+        in_flight = pack_units(self.stream.in_flight)
         learner = self.algorithm.learner
         self.checkpoints += 1
         state = {
@@ -173,7 +173,6 @@ class Training:
             "positions": self.algorithm.positions,
             "minutes": self.minutes,
             "evaluations": self.evaluations,
-            "asked_at": asked_at,
             "checkpoints": self.checkpoints,
             "games_kept": self.kept.state(),
             **self.algorithm.state(),
@@ -196,7 +195,7 @@ def resume(algorithm: Algorithm, run: RunFolder, started: float) -> Training:
             f"checkpoint {folder} holds a {state['network']!r} network, "
             f"the run is configured for {config.network!r}"
         )
-    if not {"games_kept", "asked_at"} <= state.keys():
+    if "games_kept" not in state:
         raise OwareError(
             f"{folder} was written by an earlier version: it can play, but not be trained on"
         )
@@ -209,7 +208,7 @@ def resume(algorithm: Algorithm, run: RunFolder, started: float) -> Training:
     training.evaluations, training.checkpoints = state["evaluations"], state["checkpoints"]
     training.kept.restore(state["games_kept"])
     in_flight = read_tensors(folder, "in_flight")
-    training.in_flight = unpack_units(in_flight, state["asked_at"], config)
+    training.in_flight = unpack_units(in_flight, config)
     return training
 
 

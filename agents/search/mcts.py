@@ -92,29 +92,16 @@ class Search:
         self._tree: Tree = new_tree(0, 1)
         self._leaves: Leaves = new_leaves(0)
 
-    def run(
-        self,
-        positions: Positions,
-        noise: float | np.ndarray = 0.0,
-        simulations: np.ndarray | None = None,
-    ) -> SearchResult:
+    def run(self, positions: Positions, noise: float = 0.0) -> SearchResult:
         """Search B running positions; ``noise`` is the share of random noise in the root priors.
 
-        It may be one number or float64[B]. ``simulations``, integers [B], are those of each
-        position where they are not all the search's own, at most as many and at least 1; visits of
-        a root that is proved sum to the search's own even so.
-
-        Raises ValueError when a position is over, is given too many simulations or none, or the
-        evaluator returns NaN.
+        Raises ValueError when a position is over or the evaluator returns NaN.
         """
         self.begin(positions)
-        games = len(positions.plies)
-        if simulations is not None:
-            _give_simulations(self._tree, games, self.simulations, simulations)
-        if np.any(noise):
-            add_root_noise(self._tree, positions.keys, np.full(games, noise, np.float64))
+        if noise > 0.0:
+            add_root_noise(self._tree, positions.keys, noise)
         self.grow(positions.keys, self.simulations)
-        return self.read(games)
+        return self.read(len(positions.plies))
 
     def begin(self, positions: Positions, known: KeptTrees | None = None) -> None:
         """Start the trees of B running positions, from what is ``known`` of them if anything.
@@ -192,13 +179,3 @@ class Search:
         if row >= 0:
             board, ply = self._leaves.boards[row].tolist(), self._leaves.plies[row]
             raise ValueError(f"the evaluator returned NaN for board {board} at ply {ply}")
-
-
-def _give_simulations(tree: Tree, games: int, most: int, given: np.ndarray) -> None:
-    """Let each tree end after its own simulations: what it is not given of ``most`` counts as done.
-
-    Raises ValueError when one is given more, or none.
-    """
-    if not np.all((given >= 1) & (given <= most)):
-        raise ValueError(f"simulations must be from 1 to the search's {most}, not {given}")
-    tree.simulations[:games] = most - given

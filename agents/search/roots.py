@@ -20,15 +20,14 @@ from oware_env.positions import DRAW_NOISE, random_bits, to_unit
 
 
 @kernel
-def add_root_noise(tree, keys, shares):
+def add_root_noise(tree, keys, share):
     """Mix Dirichlet(1) noise into the root priors: (1 - share) * prior + share * noise.
 
-    ``shares`` float64[G], one a game.
     With concentration 1 the noise is uniform on the simplex: exponential draws, normalised.
     """
     draws = np.empty(6, np.float32)
     for game in range(len(keys)):
-        legal, ply, share = tree.ints[game, 0, STATUS], tree.ints[game, 0, PLY], shares[game]
+        legal, ply = tree.ints[game, 0, STATUS], tree.ints[game, 0, PLY]
         total = np.float32(0.0)
         for move in range(6):
             unit = to_unit(random_bits(keys[game], ply, DRAW_NOISE, move))

@@ -12,7 +12,6 @@ PURPOSES = (
     positions.DRAW_NOISE,
     positions.DRAW_TEMPERATURE,
     positions.DRAW_ROLLOUT,
-    positions.DRAW_EFFORT,
 )
 # The 0.1 % point of chi-square with k degrees of freedom; the seeds are fixed, so a test either
 # always passes or shows a real fault.

@@ -175,31 +175,6 @@ def test_positions_with_other_columns_are_refused(filled):
     window.restore(state)
 
 
-def test_equal_positions_are_drawn_less_often_when_they_are_weighed(filled):
-    # All rows of a unit are one position: three copies, except of the units that are one row.
-    window = filled(0, least=100, duplicates="weigh")
-    for number in range(8):
-        window.add(_unit(number, 1 if number % 2 else 3))
-    units = np.bincount(window.sample(9_000, (4,)).inputs[:, 0])
-    assert (abs(units[::2] - 1_500) < 180).all() and (abs(units[1::2] - 750) < 130).all()
-    found = {"window/positions": 16.0, "window/distinct": 8.0, "window/weight": 12.0}
-    assert window.figures() == pytest.approx(found)
-
-
-def test_a_restored_window_weighs_its_positions_like_the_one_that_was_saved(filled):
-    settings = {"least": 25, "growth": 0.3, "duplicates": "weigh"}
-    window, expected = filled(9, **settings), filled(9, **settings)
-    state = window.state()
-    for number in (70, 7, 8):
-        window.add(_unit(number))  # lost: after the checkpoint
-    window.restore(state)
-    for number in (9, 7, 10):
-        window.add(_unit(number, 4))
-        expected.add(_unit(number, 4))
-        assert _same(window.sample(64, (number,)), expected.sample(64, (number,)))
-    assert window.figures() == pytest.approx(expected.figures())
-
-
 def test_drawing_does_not_change_what_the_window_holds(filled):
     window, untouched = filled(3, least=20), filled(3, least=20)
     window.sample(5, (0,)).inputs[:] = 99

@@ -43,13 +43,13 @@ def executor(monkeypatch):
 
 
 def _play(unit):
-    """A unit comes back as its number and weights, and how far the run had come."""
-    return unit.number, unit.weights, unit.progress
+    """A unit comes back as its number and weights."""
+    return unit.number, unit.weights
 
 
 def _unit(config, learned, number):
     """Weights are named after the units learned."""
-    return SelfPlayUnit(b"%d" % learned, config, number, learned / 20)
+    return SelfPlayUnit(b"%d" % learned, config, number)
 
 
 def _learn(stream, count, first=0):
@@ -65,11 +65,10 @@ def _learn(stream, count, first=0):
 def test_units_come_in_order_with_weights_fixed_by_their_number(tiny, executor):
     stream = UnitStream(executor, tiny({"selfplay.lag": 3}), _play, print)
     found = _learn(stream, 8)
-    numbers, weights, progress = zip(*found, strict=True)
+    numbers, weights = zip(*found, strict=True)
     assert numbers == (*range(8),)
     # Unit k knows units up to k - 3: the first three are played by untrained weights.
     assert weights == (b"0", b"0", b"0", b"1", b"2", b"3", b"4", b"5")
-    assert progress == (0.0, 0.0, 0.0, 0.05, 0.1, 0.15, 0.2, 0.25), "when it was asked for"
 
 
 def test_lag_units_are_in_flight_while_one_is_waited_for(tiny, executor):
@@ -117,9 +116,9 @@ def test_units_in_flight_are_packed_with_all_that_they_were_given(tiny):
     config = tiny()
     boards = np.arange(28, dtype=np.int8).reshape(2, 14)
     starts = Starts(boards, np.array([7, 100_000], np.int32))
-    units = [SelfPlayUnit(b"nine", config, 9, 0.1), SelfPlayUnit(b"ten", config, 10, 0.2, starts)]
-    again = unpack_units(*pack_units(units), config)
-    assert [unit[:4] for unit in again] == [unit[:4] for unit in units]
+    units = [SelfPlayUnit(b"nine", config, 9), SelfPlayUnit(b"ten", config, 10, starts)]
+    again = unpack_units(pack_units(units), config)
+    assert [unit[:3] for unit in again] == [unit[:3] for unit in units]
     assert again[0].starts is None
     for ours, theirs in zip(starts, again[1].starts, strict=True):
         assert ours.tobytes() == theirs.tobytes() and ours.dtype == theirs.dtype

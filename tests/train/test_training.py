@@ -133,19 +133,6 @@ def test_a_run_stopped_and_resumed_ends_like_one_that_ran_through(
     assert [line["unit"] for line in lines if "unit" in line] == [0, 1, 2, 3, 4, 5]
 
 
-def test_a_run_that_weighs_duplicates_is_resumed_like_any_other(
-    tiny_toml, tmp_path, run_in, monkeypatch, same_result, finished
-):
-    options = [tiny_toml, "--replay.duplicates=weigh", "--replay.least=400", "--replay.growth=0"]
-    assert run_in(tmp_path, *options, "--name", "through") == 0
-    with monkeypatch.context() as patches:
-        _interrupt_while_learning(patches, 4)
-        assert run_in(tmp_path, *options) == 130
-    assert run_in(tmp_path, "--resume", "runs/tiny") == 0
-    assert same_result(tmp_path / "runs" / "through", tmp_path / "runs" / "tiny")
-    assert not same_result(tmp_path / "runs" / "through", finished)
-
-
 def test_a_budget_in_steps_is_met_exactly_also_after_a_resume(
     tiny_toml, tmp_path, run_in, monkeypatch, newest, same_result
 ):
@@ -382,7 +369,7 @@ print(compiled)
 @pytest.mark.parametrize("kind", ["alphazero", "with tables", "ppo"])
 def test_compiling_beforehand_leaves_nothing_to_compile(tiny, tiny_ppo, tmp_path, kind):
     path = tmp_path / "config.toml"
-    tables = {"selfplay.endgames": "both", "selfplay.table": 4, "replay.duplicates": "weigh"}
+    tables = {"selfplay.endgames": "both", "selfplay.table": 4}
     configs = {"alphazero": tiny(), "with tables": tiny(tables), "ppo": tiny_ppo()}
     path.write_text(config_text(configs[kind]))
     done = subprocess.run(

@@ -363,23 +363,6 @@ def test_a_position_and_the_same_one_of_the_other_seat_are_searched_alike(random
         assert same(*results)
 
 
-def test_positions_with_simulations_and_noise_of_their_own_are_searched_as_if_apart(positions):
-    games, counts = positions(40, seed=3, rules=SHORT), np.tile([50, 4, 1, 20], 10)
-    noise = np.where(counts == 4, 0.0, 0.25)
-    together = Search(row_wise, SHORT, simulations=50).run(games, noise, counts)
-    for count in (50, 4, 1, 20):
-        search, rows = Search(row_wise, SHORT, simulations=count), counts == count
-        apart = search.run(take(games, rows), 0.0 if count == 4 else 0.25)
-        assert same(apart, tuple(array[rows] for array in together))
-
-
-@pytest.mark.parametrize("count", [0, 51])
-def test_no_position_is_given_more_simulations_than_there_is_room_for_or_none(positions, count):
-    counts = np.array([50, count])
-    with pytest.raises(ValueError, match=rf"from 1 to the search's 50, not \[50 +{count}\]"):
-        Search(row_wise, simulations=50).run(positions(2), simulations=counts)
-
-
 def test_noise_keeps_priors_a_distribution_over_the_legal_moves(positions):
     games = positions(60, seed=9)
     search = Search(row_wise, simulations=1)
