@@ -4,7 +4,6 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from agents.neural.presets import require_growth
 from agents.settings import Settings
 from oware_env.errors import OwareError
 from oware_env.rules import Rules
@@ -175,10 +174,6 @@ class Config(Settings):
     """Torch device of learner and self-play, such as cpu or cuda."""
     network: Literal["tiny", "small", "medium", "large"] = "small"
     """Network size: tiny 64x2, small 128x2, medium 128x4, large 256x6."""
-    network_at_first: Literal["tiny", "small", "medium", "large"] | None = None
-    """Smaller size to begin with; it becomes ``network`` by more blocks and forgets nothing."""
-    network_grows_at: float = Field(0.3, gt=0, lt=1)
-    """Share of the budget after which that happens."""
     checkpoint_minutes: float = Field(2.0, gt=0)
     """Minutes between checkpoints."""
     checkpoints_kept: int = Field(2, ge=1)
@@ -210,18 +205,6 @@ class Config(Settings):
                 f"algorithm is {self.algorithm!r}: train with train.{self.algorithm}.run_training, "
                 f"or set algorithm to {algorithm!r}"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _network_can_grow(self) -> "Config":
-        """Refuse a first size that cannot become the last one, and a moment for no growth."""
-        if self.network_at_first is not None:
-            try:
-                require_growth(self.network_at_first, self.network)
-            except OwareError as error:
-                raise ValueError(f"network_at_first: {error}") from None
-        elif self.network_grows_at != type(self).model_fields["network_grows_at"].default:
-            raise ValueError("network_grows_at is not read without network_at_first")
         return self
 
     @model_validator(mode="after")

@@ -8,8 +8,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.neural.network import Heads, Network, build_network, grown
-from agents.neural.presets import stage_of
+from agents.neural.network import Heads, build_network
 from oware_env.errors import OwareError
 from oware_env.rules import SEEDS
 from train.config import Config
@@ -81,39 +80,16 @@ class Learner:
     def __init__(self, config: Config) -> None:
         self.config = config
         self.device = torch.device(config.device)
-        self._take(build_network(config.network_at_first or config.network, config.seed))
-        self.steps = 0
-
-    def _take(self, network: Network) -> None:
-        """Begin with this network: it is its own average, and the optimiser knows nothing."""
-        settings = self.config.learning
-        self.network = network.to(self.device)
+        self.network = build_network(config.network, config.seed).to(self.device)
         self.average = {name: t.clone() for name, t in self.network.state_dict().items()}
         matrices = [p for p in self.network.parameters() if p.ndim > 1]
         vectors = [p for p in self.network.parameters() if p.ndim <= 1]
         groups = [
-            {"params": matrices, "weight_decay": settings.weight_decay},
+            {"params": matrices, "weight_decay": config.learning.weight_decay},
             {"params": vectors, "weight_decay": 0.0},  # biases and norms are not decayed
         ]
-        self.optimiser = torch.optim.AdamW(groups, lr=settings.learning_rate, fused=True)
-
-    def grow_when_due(self, progress: float) -> bool:
-        """Whether the network became larger, as it does once, at ``network_grows_at``.
-
-        What it says stays the same bit by bit, and so does what the averaged weights say. The
-        optimiser keeps what it knows of the old weights and knows nothing of the new ones.
-        """
-        config = self.config
-        if self.network.preset == config.network or progress < config.network_grows_at:
-            return False
-        before, average, known = self.network, self.average, self.optimiser.state
-        self._take(grown(before, config.network, config.seed))
-        self.average |= average
-        after = dict(self.network.named_parameters())
-        for name, parameter in before.named_parameters():
-            if parameter in known:
-                self.optimiser.state[after[name]] = known[parameter]
-        return True
+        self.optimiser = torch.optim.AdamW(groups, lr=config.learning.learning_rate, fused=True)
+        self.steps = 0
 
     def rate(self, progress: float) -> float:
         """Learning rate at ``progress`` (0-1) of the budget: warm-up, then a cosine."""
@@ -197,12 +173,7 @@ class Learner:
         }
 
     def restore(self, tensors: dict[str, dict[str, Tensor]], steps: int) -> None:
-        """Put back what :meth:`tensors` gave, so that training goes on as if never stopped.
-
-        The network is as large as it was then.
-        """
-        shapes = {name: tuple(tensor.shape) for name, tensor in tensors["model"].items()}
-        self._take(build_network(stage_of(shapes, self.config.network)))
+        """Put back what :meth:`tensors` gave, so that training goes on as if never stopped."""
         self.network.load_state_dict(tensors["model"])
         self.average = {name: t.to(self.device).clone() for name, t in tensors["ema"].items()}
         state: dict[int, dict[str, Any]] = {}

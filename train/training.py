@@ -123,8 +123,6 @@ class Training:
         learner, budget = self.algorithm.learner, self.config.budget
         most_steps = 2**63 if budget.steps is None else budget.steps - learner.steps
         start = time.perf_counter()
-        if learner.grow_when_due(self.progress):
-            progress.show_line(f"after {self.minutes:.1f} min: the network grew")
         self.kept.add(played.moves, played.ends, unit.starts)
         self.diagnosis.note(played)
         figures = self.algorithm.learn(played, self.progress, most_steps) | {
@@ -162,7 +160,7 @@ class Training:
         self.checkpoints += 1
         state = {
             "rules": self.config.rules._asdict(),
-            "network": learner.network.preset,
+            "network": self.config.network,
             "config": self.config.model_dump(),
             "seed": self.config.seed,
             "commit": commit(),
@@ -190,7 +188,7 @@ def resume(algorithm: Algorithm, run: RunFolder, started: float) -> Training:
     config, folder = algorithm.config, newest_checkpoint(run.path)
     state = read_state(folder)
     check_rules(state, config.rules, folder)
-    if state["network"] not in (config.network_at_first, config.network):
+    if state["network"] != config.network:
         raise OwareError(
             f"checkpoint {folder} holds a {state['network']!r} network, "
             f"the run is configured for {config.network!r}"

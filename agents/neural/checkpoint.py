@@ -16,8 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
-from agents.neural.network import Network
-from agents.neural.presets import PRESETS, stage_of
+from agents.neural.network import PRESETS, Network
 from oware_env.encoding import ENCODING_VERSION
 from oware_env.errors import OwareError
 from oware_env.rules import Rules, describe_rules
@@ -155,20 +154,11 @@ def load_network(folder: Path, rules: Rules = Rules(), stem: str = "ema") -> Net
     """The network of a checkpoint (its averaged weights), ready to play under ``rules``."""
     state = read_state(folder)
     check_rules(state, rules, folder)
-    return _network(read_tensors(folder, stem), state["network"], str(folder))
+    return network_from(read_tensors(folder, stem), state["network"], str(folder))
 
 
 def network_from(weights: dict[str, Tensor], preset: str, source: str) -> Network:
-    """A network with these weights, of a preset or of one that grows into it.
-
-    The weights say which. Raises OwareError that names both sides when they are of neither.
-    """
-    shapes = {name: tuple(tensor.shape) for name, tensor in weights.items()}
-    return _network(weights, stage_of(shapes, preset), source)
-
-
-def _network(weights: dict[str, Tensor], preset: str, source: str) -> Network:
-    """A network of exactly this preset; OwareError names both sides when they differ."""
+    """A network of a preset with these weights; OwareError names both sides when they differ."""
     if preset not in PRESETS:
         raise OwareError(f"{source} holds a network {preset!r}, not one of {', '.join(PRESETS)}")
     network = Network(*PRESETS[preset])

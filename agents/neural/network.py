@@ -13,7 +13,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.neural.presets import PRESETS, require_growth
 from oware_env.encoding import HOUSE_CLASSES, NETWORK_SIZE, PLIES_LEFT_CLIP
 from oware_env.errors import OwareError
 from oware_env.rules import SEEDS
@@ -23,6 +22,7 @@ TABLE_ROWS = 14 * COUNT_ROWS + PLIES_LEFT_CLIP + 1
 STORE_STEPS = (12, 18, 20, 22, 23, 24)  # finer towards the 25 that win
 PLIES_LEFT_STEPS = (0, 1, 2, 3, 4, 6, 8, 16, 32)
 MARGIN_CLASSES = 2 * SEEDS + 1  # -48 .. 48
+PRESETS = {"tiny": (64, 2), "small": (128, 2), "medium": (128, 4), "large": (256, 6)}
 
 
 class Heads(NamedTuple):
@@ -88,11 +88,6 @@ class Network(nn.Module):
         self.margin = nn.Linear(width, MARGIN_CLASSES)
         self.register_buffer("offsets", torch.arange(NETWORK_SIZE) * COUNT_ROWS, persistent=False)
 
-    @property
-    def preset(self) -> str:
-        """The name of this size in PRESETS."""
-        return next(name for name, size in PRESETS.items() if size == (self.width, self.depth))
-
     def table(self) -> Tensor:
         """The rows that inputs pick, float32[751, width]; entry e's count c is row 49 e + c."""
         return self.count_features @ self.first
@@ -113,20 +108,6 @@ class Network(nn.Module):
         weights, biases = ([getattr(head, part) for head in heads] for part in ("weight", "bias"))
         outputs = functional.linear(features, torch.cat(weights), torch.cat(biases))
         return Heads(*outputs.split([head.out_features for head in heads], dim=1))
-
-
-@torch.no_grad()
-def grown(network: Network, preset: str, seed: int = 0) -> Network:
-    """A network of a deeper preset that says exactly what ``network`` says, which stays as it is.
-
-    Its further blocks come last and start as the identity, so the sums are the same bit by bit.
-    ``seed`` draws their inner weights. Raises OwareError when the preset is not a deeper one of
-    the same width. (Identity-initialised depth: Chen, Goodfellow and Shlens 2016, Net2Net.)
-    """
-    require_growth(network.preset, preset)
-    larger = build_network(preset, seed)
-    larger.load_state_dict(larger.state_dict() | network.state_dict())
-    return larger.to(network.bias.device)
 
 
 def operations(preset: str) -> int:

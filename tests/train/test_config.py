@@ -115,27 +115,6 @@ def test_two_budgets_are_refused_with_both_named(given):
         (SelfPlay, {"restarts": 1.5}, "restarts must be less than or equal to 1, not 1.5"),
         (Config, {"name": "a/b"}, "must match pattern '^[A-Za-z0-9._-]+$', not 'a/b'"),
         (Config, {"network": "huge"}, "'tiny', 'small', 'medium' or 'large', not 'huge'"),
-        (
-            Config,
-            {"network": "medium", "network_at_first": "tiny"},
-            "network_at_first: a tiny network cannot grow into a medium one: only the number of "
-            "blocks grows, not the width; what works is small to medium",
-        ),
-        (
-            Config,
-            {"network_at_first": "small"},
-            "a small network cannot grow into a small one",
-        ),
-        (
-            Config,
-            {"network": "medium", "network_grows_at": 0.5},
-            "network_grows_at is not read without network_at_first",
-        ),
-        (
-            Config,
-            {"network": "medium", "network_at_first": "small", "network_grows_at": 1.0},
-            "network_grows_at must be less than 1, not 1.0",
-        ),
         (Config, {"selfplays": {}}, "unknown key 'selfplays'; the nearest is 'selfplay'"),
         (Config, {"selfplay": {"simulation": 3}}, "the nearest is 'selfplay.simulations'"),
         (Config, {"workers": True}, "workers must be a valid integer, not True"),

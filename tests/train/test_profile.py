@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from agents.neural.network import build_network, operations
-from agents.neural.presets import PRESETS
+from agents.neural.network import PRESETS, build_network, operations
 from train.command import run_config
 from train.profile import Profile, peak_operations, profile_text, read_profile
 

@@ -54,9 +54,7 @@ def _curves(run):
 DIFFERENT = {
     "name": "other-1.2",
     "seed": 2**40,
-    "network": "medium",
-    "network_at_first": "small",
-    "network_grows_at": 0.25,
+    "network": "large",
     "budget.steps": 123,
     "learning.learning_rate": 1e-5,
     "learning.margin_weight": 0.0,

@@ -5,8 +5,7 @@ import pytest
 import torch
 
 from agents.neural.evaluator import NetworkEvaluator
-from agents.neural.network import Network, build_network
-from agents.neural.presets import PRESETS
+from agents.neural.network import PRESETS, Network, build_network
 from agents.search.mcts import Search
 from oware_env.encoding import network_input
 from oware_env.errors import OwareError

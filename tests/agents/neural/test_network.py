@@ -5,12 +5,11 @@ import torch
 
 from agents.neural.network import (
     MARGIN_CLASSES,
+    PRESETS,
     TABLE_ROWS,
     build_network,
     count_features,
-    grown,
 )
-from agents.neural.presets import PRESETS, grows_into
 from oware_env.encoding import NETWORK_SIZE, network_input
 from oware_env.errors import OwareError
 
@@ -119,25 +118,3 @@ def test_the_input_is_a_sum_of_rows():
     summed = network.table()[rows].sum(dim=0) + network.bias
     expected = torch.relu(network.norm(summed))
     assert torch.allclose(network.features(inputs)[0], expected, atol=1e-5)
-
-
-def test_a_grown_network_says_bit_for_bit_what_it_said_and_leaves_the_other_alone(positions):
-    boards, plies, _ = positions(50)
-    inputs = torch.from_numpy(network_input(boards, plies, 400))
-    network = build_network("small", 3)
-    torch.nn.init.normal_(network.blocks[1].outer.weight, std=0.1)
-    before = {name: tensor.clone() for name, tensor in network.state_dict().items()}
-    larger = grown(network, "medium", 4)
-    with torch.no_grad():
-        assert all(torch.equal(*pair) for pair in zip(network(inputs), larger(inputs), strict=True))
-    assert (network.preset, larger.preset) == ("small", "medium")
-    larger.blocks[0].inner.weight.data.zero_()
-    assert all(torch.equal(before[name], t) for name, t in network.state_dict().items())
-    drawn = larger.state_dict()["blocks.3.inner.weight"]
-    assert torch.equal(drawn, build_network("medium", 4).state_dict()["blocks.3.inner.weight"])
-
-
-def test_a_network_grows_in_depth_alone():
-    with pytest.raises(OwareError, match=r"cannot grow into a large one: .* works is small to med"):
-        grown(build_network("medium"), "large")
-    assert not grows_into("medium", "small") and not grows_into("small", "small")
