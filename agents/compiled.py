@@ -26,11 +26,11 @@ def grow(tree, leaves, limits, arrays, memory):
     ``limits``: of the search. ``arrays``: the network. ``memory``: of a :class:`CachedEvaluator`,
     or None.
     """
-    games, simulations, exploration, endings = limits
+    games, simulations, exploration, endings, gumbel = limits
     max_plies = endings[0]
     asked, judged, calls = 0, 0, 0
     while True:
-        count = select(tree, games, simulations, exploration, endings, leaves)
+        count = select(tree, games, simulations, exploration, endings, gumbel, leaves)
         if count == 0:
             return -1, asked, judged, calls
         asked += count

@@ -12,7 +12,7 @@ from oware_env.kernel import kernel
 
 # What a random number is for: draws of different purposes never meet.
 DRAW_MOVE, DRAW_TIE, DRAW_OPENING, DRAW_NOISE, DRAW_TEMPERATURE, DRAW_ROLLOUT = range(6)
-DRAW_EFFORT = 7
+DRAW_GUMBEL, DRAW_EFFORT = 6, 7
 
 
 class Positions(NamedTuple):

@@ -41,10 +41,12 @@ class SelfPlay(Settings):
     """The constant of PUCT."""
     noise: float = Field(0.25, ge=0, le=1)
     """Share of Dirichlet(1) noise in the root priors."""
+    root: Literal["puct", "gumbel"] = "puct"
+    """How moves are tried at the root: PUCT with noise, or sequential halving with Gumbel noise."""
     opening_plies: int = Field(6, ge=0, le=40)
     """A game starts with 0 to this many random plies."""
     temperature_plies: int = Field(30, ge=0)
-    """Plies during which moves are drawn in proportion to their visits."""
+    """Plies during which moves are drawn in proportion to their visits, or by improved policy."""
     late_exponent: float = Field(3.0, gt=0)
     """Afterwards they are drawn in proportion to visits to this power."""
     search_plies: int = Field(200, ge=1)
@@ -78,11 +80,16 @@ class SelfPlay(Settings):
 
     @model_validator(mode="after")
     def _nothing_is_given_in_vain(self) -> "SelfPlay":
-        """Refuse a value that the mode would not read."""
-        unread = {"none": ("table", "played_on", "rescore"), "search": ("played_on",)}
-        for name in unread.get(self.endgames, ()):
-            if getattr(self, name) != type(self).model_fields[name].default:
-                raise ValueError(f"{name} is not read when endgames is {self.endgames!r}")
+        """Refuse a value that the mode of endgames or root would not read."""
+        unread = {
+            ("endgames", "none"): ("table", "played_on", "rescore"),
+            ("endgames", "search"): ("played_on",),
+            ("root", "gumbel"): ("noise", "late_exponent"),
+        }
+        for (mode, value), names in unread.items():
+            for name in names if getattr(self, mode) == value else ():
+                if getattr(self, name) != type(self).model_fields[name].default:
+                    raise ValueError(f"{name} is not read when {mode} is {value!r}")
         return self
 
     @model_validator(mode="after")
@@ -271,6 +278,7 @@ ONLY_READ_BY = {
             "first_simulations",
             "exploration",
             "noise",
+            "root",
             "temperature_plies",
             "late_exponent",
             "search_plies",

@@ -11,6 +11,7 @@ from agents.neural.checkpoint import network_from
 from agents.neural.evaluator import NetworkEvaluator
 from agents.policy import draw_moves
 from agents.search.cache import CachedEvaluator
+from agents.search.gumbel import Improved
 from agents.search.mcts import Search, SearchResult
 from agents.trained import PolicyAgent
 from oware_env.encoding import network_input
@@ -176,6 +177,7 @@ def _decide(
     """The moves of all running games for one ply, noted in the diary.
 
     Quick searches choose moves like full ones, by visits and temperature; they teach no policy.
+    With a Gumbel root moves are drawn by the improved policy first, then the halving's are made.
     Late plies are played by the raw policy: few games last that long, but searching those to the
     move limit, in batches that hardly fill, would take as long as all the others.
     """
@@ -190,15 +192,34 @@ def _decide(
     is_full = draw_full(positions.keys, positions.plies, settings.full_share)
     quick = min(settings.quick_simulations, search.simulations)
     simulations = np.where(is_full, search.simulations, quick)
-    result = search.run(positions, settings.noise * is_full, simulations)
+    result, improved = _search(search, unit.config, positions, is_full, simulations)
     proved = endgames.best_moves(positions)
-    weights = _move_weights(result.visits, positions, search, proved)
+    found = result.visits if improved is None else improved.policies
+    weights = _move_weights(found, positions, search, proved)
     policies = (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
     is_full[proved[0]], simulations[proved[0]] = True, 0  # known without a search
     policies[~is_full] = 0.0
     diary.note(games, rows, policies)
     diary.note_search(policies, result, int(simulations.sum()))
+    if improved is not None:
+        is_halved, exponents = ~is_early, np.ones(len(weights))
+        is_halved[proved[0]] = False
+        weights[is_halved] = np.eye(6)[improved.moves[is_halved]]
     return draw_moves(weights, positions.keys, positions.plies, exponents)
+
+
+def _search(
+    search: Search,
+    config: Config,
+    positions: Positions,
+    is_full: np.ndarray,
+    simulations: np.ndarray,
+) -> tuple[SearchResult, Improved | None]:
+    """What the search finds, with the noise of its root for those that are searched in full."""
+    settings = config.selfplay
+    if settings.root == "gumbel":
+        return search.run_gumbel(positions, is_full.astype(np.float64), simulations)
+    return search.run(positions, settings.noise * is_full, simulations), None
 
 
 def _origins(unit: SelfPlayUnit) -> np.ndarray:
@@ -213,9 +234,9 @@ def _origins(unit: SelfPlayUnit) -> np.ndarray:
 
 
 def _move_weights(
-    visits: np.ndarray, positions: Positions, search: Search, proved: tuple[np.ndarray, np.ndarray]
+    found: np.ndarray, positions: Positions, search: Search, proved: tuple[np.ndarray, np.ndarray]
 ) -> np.ndarray:
-    """What moves are drawn by and the policy learns, float64[B, 6]: the visits of the search.
+    """What moves are drawn by and the policy learns, float64[B, 6]: visits or improved policy.
 
     In a position that the table decides a search stops at the first move that proves the result
     and gives it all visits. That would teach the order of the houses, and that all moves of a won
@@ -224,7 +245,7 @@ def _move_weights(
     unlearns what gives seeds away, and stays as it is between equals. Equal shares instead made
     it shuffle in won positions.
     """
-    weights = visits.astype(np.float64)
+    weights = found.astype(np.float64)
     rows, best = proved
     faced = Positions(*(array[rows] for array in positions))
     policies = PolicyAgent(search.evaluator, "raw policy").decide(faced).policy

@@ -11,9 +11,18 @@ import numpy as np
 
 from agents.base import Evaluator
 from agents.search.confidence import lower_bounds
+from agents.search.gumbel import GumbelRoots, Improved, open_roots, read_improved
 from agents.search.kept_trees import Kept, KeptTrees, pack_trees
 from agents.search.roots import add_root_noise, is_settled, read_roots, root_priors
 from agents.search.tree import (
+    CHILDREN,
+    COUNT,
+    MEANS,
+    PRIORS,
+    PROOF,
+    STATUS,
+    TOTAL,
+    VISITS,
     Leaves,
     Tree,
     expand,
@@ -49,6 +58,7 @@ class Limits(NamedTuple):
     simulations: int
     exploration: float
     endings: tuple[int, TableArrays | None]
+    gumbel: GumbelRoots | None = None
 
 
 @runtime_checkable
@@ -116,6 +126,28 @@ class Search:
         self.grow(positions.keys, self.simulations)
         return self.read(games)
 
+    def run_gumbel(
+        self,
+        positions: Positions,
+        noise: float | np.ndarray = 1.0,
+        simulations: np.ndarray | None = None,
+    ) -> tuple[SearchResult, Improved]:
+        """Search B running positions with sequential halving at the roots (gumbel.py).
+
+        ``noise`` is what the Gumbel noise is multiplied by: 0 for none. It and ``simulations`` are
+        given as for :meth:`run`, which raises the same errors. The improved policy is what a
+        network should learn, the move is the one that the halving ends with.
+        """
+        self.begin(positions)
+        games = len(positions.plies)
+        if simulations is not None:
+            _give_simulations(self._tree, games, self.simulations, simulations)
+        roots = _gumbel_roots(self._tree, games, self.simulations)
+        budgets = self.simulations - self._tree.simulations[:games]
+        open_roots(roots, positions, np.full(games, noise, np.float64), budgets)
+        self.grow(positions.keys, self.simulations, roots)
+        return self.read(games), read_improved(roots)
+
     def begin(self, positions: Positions, known: KeptTrees | None = None) -> None:
         """Start the trees of B running positions, from what is ``known`` of them if anything.
 
@@ -141,9 +173,9 @@ class Search:
         if self._endings[1] is not None:
             prove_roots(tree, games, self._endings)
 
-    def grow(self, keys: np.ndarray, simulations: int) -> None:
+    def grow(self, keys: np.ndarray, simulations: int, gumbel: GumbelRoots | None = None) -> None:
         """Run the games on until each has finished ``simulations`` since it was begun."""
-        limits = Limits(len(keys), simulations, self.exploration, self._endings)
+        limits = Limits(len(keys), simulations, self.exploration, self._endings, gumbel)
         if isinstance(self.evaluator, GrowingEvaluator):
             self._refuse_nan(self.evaluator.grow(self._tree, self._leaves, limits))
             return
@@ -192,6 +224,23 @@ class Search:
         if row >= 0:
             board, ply = self._leaves.boards[row].tolist(), self._leaves.plies[row]
             raise ValueError(f"the evaluator returned NaN for board {board} at ply {ply}")
+
+
+def _gumbel_roots(tree: Tree, games: int, simulations: int) -> GumbelRoots:
+    """What a Gumbel search needs of the roots of the first ``games`` trees, still to be opened."""
+    ints, floats = tree.ints[:games, 0], tree.floats[:games, 0]
+    return GumbelRoots(
+        moves=ints[:, STATUS],
+        counts=ints[:, COUNT],
+        visits=ints[:, VISITS : VISITS + 6],
+        children=ints[:, CHILDREN : CHILDREN + 6],
+        means=floats[:, MEANS : MEANS + 6],
+        priors=floats[:, PRIORS : PRIORS + 6],
+        proofs=tree.bytes[:games, :, PROOF],
+        values=floats[:, TOTAL].copy(),
+        scores=np.empty((games, 6), np.float32),
+        schedules=np.empty((games, simulations), np.int32),
+    )
 
 
 def _give_simulations(tree: Tree, games: int, most: int, given: np.ndarray) -> None:

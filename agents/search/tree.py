@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from agents.policy import masked_softmax
+from agents.search.gumbel import considered_move
 from agents.search.proofs import DRAWN, LOST, OPEN, proof_of, proof_of_moves
 from oware_env.kernel import kernel
 from oware_env.rules import play, status
@@ -214,14 +215,20 @@ def prove(ints, floats, bytes_, paths, game, length):
 
 
 @kernel
-def descend(ints, floats, bytes_, paths, game, exploration):
+def descend(ints, floats, bytes_, paths, game, exploration, gumbel):
     """Walk from the root and note the path, until a step leaves the tree or meets a proved node.
 
-    Returns its length; the last step's child is -1 when it is not in the tree yet.
+    Returns its length; the last step's child is -1 when it is not in the tree yet. ``gumbel`` are
+    GumbelRoots to take the first step by, or None.
     """
     node, length = 0, 0
     while True:
-        move = best_move(ints, floats, game, node, exploration)
+        if gumbel is None:  # Numba leaves the other branch out
+            move = best_move(ints, floats, game, node, exploration)
+        elif node == 0:
+            move = considered_move(gumbel, game)
+        else:
+            move = best_move(ints, floats, game, node, exploration)
         paths[game, length] = node * 8 + move
         length += 1
         node = ints[game, node, CHILDREN + move]
@@ -230,7 +237,7 @@ def descend(ints, floats, bytes_, paths, game, exploration):
 
 
 @kernel
-def select(tree, games, simulations, exploration, endings, leaves):
+def select(tree, games, simulations, exploration, endings, gumbel, leaves):
     """Run every game on to its next unresolved leaf and pack those; returns how many.
 
     A leaf that is proved is backed up at once with its exact value, and the game goes on with its
@@ -245,7 +252,7 @@ def select(tree, games, simulations, exploration, endings, leaves):
         done = tree.simulations[game]
         while done < simulations and bytes_[game, 0, PROOF] == OPEN:
             done += 1
-            length = descend(ints, floats, bytes_, paths, game, weight)
+            length = descend(ints, floats, bytes_, paths, game, weight, gumbel)
             node, move = paths[game, length - 1] >> 3, paths[game, length - 1] & 7
             leaf = ints[game, node, CHILDREN + move]
             is_new = leaf < 0

@@ -116,6 +116,18 @@ def test_two_budgets_are_refused_with_both_named(given):
             {"endgames": "search", "played_on": 0.5},
             "played_on is not read when endgames is 'search'",
         ),
+        (SelfPlay, {"root": "ucb"}, "root must be 'puct' or 'gumbel', not 'ucb'"),
+        (SelfPlay, {"root": "gumbel", "noise": 0.0}, "noise is not read when root is 'gumbel'"),
+        (
+            SelfPlay,
+            {"root": "gumbel", "late_exponent": 1.0},
+            "late_exponent is not read when root is 'gumbel'",
+        ),
+        (
+            Config,
+            {"algorithm": "ppo", "selfplay": {"root": "gumbel"}},
+            "selfplay.root is read by alphazero only, and algorithm is 'ppo'",
+        ),
         (
             Config,
             {"algorithm": "ppo", "selfplay": {"endgames": "search"}},

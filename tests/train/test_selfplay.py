@@ -4,15 +4,20 @@ import hashlib
 
 import numpy as np
 import pytest
+from safetensors.torch import load
 
+from agents.neural.checkpoint import network_from
 from agents.neural.evaluator import NetworkEvaluator
 from agents.search.mcts import Search
+from agents.trained import PolicyAgent
 from agents.workers import open_executor
+from oware_env.positions import as_positions
 from oware_env.rules import MOVE_LIMIT, REASONS
 from oware_env.state import State
+from train.endgames import Endgames
 from train.learner import Learner
 from train.samples import DRAW, LOSS, WIN
-from train.selfplay import SelfPlayUnit, play_unit, start_games
+from train.selfplay import LEAST_CHANCE, SelfPlayUnit, play_unit, start_games
 
 NUMBER = 3
 
@@ -132,6 +137,63 @@ def test_policies_are_shares_of_visits_over_legal_moves_or_nothing(config, playe
                 legal = State.from_board(board, True).legal_moves
                 assert set(np.flatnonzero(policy)) <= set(legal)
     assert kinds == {True, False}
+
+
+def _gumbel_unit(tiny, **differences):
+    values = {"root": "gumbel", "games": 16, "simulations": 5, "search_plies": 50} | differences
+    config = tiny({"max_plies": 60} | {f"selfplay.{name}": of for name, of in values.items()})
+    return SelfPlayUnit(Learner(config).playing_weights(), config, NUMBER)
+
+
+def test_with_a_gumbel_root_policies_are_improved_ones_and_units_repeat(tiny):
+    unit = _gumbel_unit(tiny)
+    played = play_unit(unit)
+    assert _bytes(play_unit(unit)) == _bytes(played)
+    policies = played.samples.policies
+    searched = policies.any(axis=1)
+    assert searched.sum() > 200
+    assert policies.sum(axis=1)[searched] == pytest.approx(np.ones(searched.sum()), abs=1e-5)
+    # No shares of five visits: every legal move has some chance.
+    houses = played.samples.inputs[:, :6] > 0
+    is_fed = played.samples.inputs[:, 6:12].any(axis=1)
+    assert ((policies > 0) == houses)[searched & is_fed].all()
+
+
+def test_with_a_gumbel_root_early_moves_are_drawn_and_late_ones_those_of_the_halving(tiny):
+    unit = _gumbel_unit(tiny, temperature_plies=8, opening_plies=0)
+    moves, offsets = play_unit(unit).moves
+    network = network_from(load(unit.weights), unit.config.network, "test")
+    evaluator = NetworkEvaluator(network, unit.config.rules)
+    search = Search(
+        evaluator, unit.config.rules, simulations=5, exploration=unit.config.selfplay.exploration
+    )
+    games, agreed = start_games(unit.config, NUMBER), []
+    for ply in range(14):
+        _, improved = search.run_gumbel(games.positions())
+        made = moves[offsets[:-1] + ply]
+        agreed.append((made == improved.moves).mean())
+        games.play(made)
+    assert games.running == 16
+    assert 0.1 < np.mean(agreed[:8]) < 0.9
+    assert agreed[8:] == [1.0] * 6
+
+
+def test_with_a_gumbel_root_positions_that_the_table_decides_keep_their_target(tiny):
+    unit = _gumbel_unit(tiny, endgames="search", table=6, search_plies=300)
+    config = unit.config.model_copy(update={"max_plies": 300})
+    played = play_unit(unit._replace(config=config))
+    # The plies of a position are not in its sample, but those left are, up to 64.
+    inputs, policies = played.samples.inputs, played.samples.policies
+    searched = policies.any(axis=1) & (inputs[:, :12].sum(axis=1) <= 6)
+    boards, plies = inputs[searched, :14].astype(np.int8), 300 - inputs[searched, 14].astype(int)
+    faced = as_positions(boards, plies, np.zeros(len(plies)))
+    rows, best = Endgames(config, faced.keys).best_moves(faced)
+    assert len(rows) > 20 and (best.sum(axis=1) > 1).any()
+    network = network_from(load(unit.weights), config.network, "test")
+    raw = PolicyAgent(NetworkEvaluator(network, config.rules), "raw").decide(faced).policy[rows]
+    expected = best * (raw + LEAST_CHANCE)
+    expected /= expected.sum(axis=1, keepdims=True)
+    assert policies[searched][rows] == pytest.approx(expected, abs=1e-4)
 
 
 def test_samples_say_where_they_stood_and_what_the_search_said(config, played, blocks):
