@@ -144,19 +144,17 @@ def smooth(values: Sequence[float], share: float = 0.02) -> np.ndarray:
 
 
 def intervals(
-    axes: "Axes",
-    places: Sequence[float],
-    values: Sequence[float],
-    bounds: np.ndarray,
-    label: str,
-    number: int = 0,
+    axes: "Axes", places: Sequence[float], values: np.ndarray, label: str, number: int = 0
 ) -> None:
-    """Measured values with their 95 % intervals, ``bounds`` float[T, 2], joined by a line."""
-    reach = np.abs(np.asarray(bounds, np.float64).T - np.asarray(values))
+    """Measured values with their 95 % intervals, joined by a line.
+
+    ``values`` float[T, 3]: lower bound, value, upper bound at ``places`` [T].
+    """
+    low, middle, high = np.asarray(values, np.float64).T
     axes.errorbar(
         places,
-        values,
-        yerr=reach,
+        middle,
+        yerr=[middle - low, high - middle],
         color=COLOURS[number % len(COLOURS)],
         marker=MARKERS[number % len(MARKERS)],
         capsize=3,

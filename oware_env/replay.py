@@ -85,6 +85,9 @@ class Replay:
             raise OwareError(f"{path} cannot be written: {error.strerror or error}") from None
         return Path(path)
 
+    def __repr__(self) -> str:
+        return f"Replay of {len(self.record.moves)} moves"
+
     def _repr_html_(self) -> str:
         # A frame of its own keeps the page's style and script apart from the notebook's.
         page = escape(self.html(), quote=True)

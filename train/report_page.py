@@ -105,11 +105,10 @@ def _strength(rows: Rows, opponents: list[str]) -> str:
         for number, name in enumerate(opponents):
             opponent = name.removeprefix(EVALUATION)
             found = [row for row in rows if name in row]
-            minutes, scores = ([row[key] for row in found] for key in ("total/minutes", name))
-            bounds = [
-                [row[f"evaluation_{side}/{opponent}"] for side in ("low", "high")] for row in found
-            ]
-            plots.intervals(axes[0, 0], minutes, scores, np.array(bounds), opponent, number)
+            names = (f"evaluation_low/{opponent}", name, f"evaluation_high/{opponent}")
+            values = np.array([[row[key] for key in names] for row in found])
+            minutes = [row["total/minutes"] for row in found]
+            plots.intervals(axes[0, 0], minutes, values, opponent, number)
         axes[0, 0].axhline(0.5, color=plots.FAINT, linestyle="--", linewidth=1)
         axes[0, 0].set(xlabel="minutes", ylabel="score", ylim=(-0.02, 1.02))
         axes[0, 0].legend(loc="lower right")

@@ -61,7 +61,7 @@ def test_curves_differ_in_form_as_well_as_in_colour(axes):
 
 
 def test_intervals_reach_from_bound_to_bound(axes):
-    plots.intervals(axes, [1, 2], [0.5, 0.6], np.array([[0.4, 0.7], [0.6, 0.8]]), "score")
+    plots.intervals(axes, [1, 2], np.array([[0.4, 0.5, 0.7], [0.6, 0.6, 0.8]]), "score")
     ends = [segment[:, 1].tolist() for segment in axes.collections[0].get_segments()]
     assert np.allclose(ends, [[0.4, 0.7], [0.6, 0.8]])
 
