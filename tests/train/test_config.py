@@ -75,7 +75,7 @@ def test_two_budgets_are_refused_with_both_named(given):
         (Config, {"algorithm": "dqn"}, "algorithm must be 'alphazero' or 'ppo', not 'dqn'"),
         (
             Config,
-            {"algorithm": "ppo", "selfplay": {"simulations": 32}},
+            {"algorithm": "ppo", "selfplay": {"simulations": 33}},
             "selfplay.simulations is read by alphazero only, and algorithm is 'ppo'",
         ),
         (
