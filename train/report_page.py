@@ -53,9 +53,14 @@ def read_metrics(run: Path) -> Rows:
         text = (run / METRICS).read_text(encoding="utf-8")
     except OSError:
         raise OwareError(f"{run} holds no {METRICS}: nothing was logged there") from None
-    rows = [json.loads(line) for line in text.splitlines()]
-    if not rows:
-        raise OwareError(f"{run / METRICS} is empty: nothing was learned yet")
+    rows = []
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            rows.append(json.loads(line))
+        except ValueError:
+            raise OwareError(f"{run / METRICS}, line {number}: not what a run logs") from None
+    if not any("unit" in row for row in rows):
+        raise OwareError(f"{run / METRICS} tells of no games: nothing was learned yet")
     return rows
 
 
@@ -93,9 +98,16 @@ def _sections(
             "Of boards drawn uniformly, with 4 to 8 seeds, where a move can give the result away.",
         )
     yield Section("Games it learned from", "".join(_samples(run, config)))
-    made = json.loads((run / PROVENANCE).read_text(encoding="utf-8"))
-    facts = [(str(name), str(value)) for name, value in made.items() if not isinstance(value, dict)]
-    yield Section("Where it comes from", table(("what", ""), facts))
+    yield Section("Where it comes from", table(("what", ""), _facts(run)))
+
+
+def _facts(run: Path) -> list[tuple[str, str]]:
+    """Commit, machine and the like, as the run noted them."""
+    try:
+        made = json.loads((run / PROVENANCE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise OwareError(f"{run / PROVENANCE} cannot be read: it says how the run began") from None
+    return [(str(name), str(value)) for name, value in made.items() if not isinstance(value, dict)]
 
 
 def _strength(rows: Rows, opponents: list[str]) -> str:

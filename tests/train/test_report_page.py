@@ -1,9 +1,8 @@
 """The page of a run shows what the run logged, and a run without a log is one line."""
 
-import re
-
 import pytest
 
+from agents import plots
 from oware_env.errors import OwareError
 from train.command import run_config
 from train.report_page import read_metrics, run_page, write_report
@@ -41,16 +40,39 @@ def test_a_run_without_a_tournament_has_a_page_without_ratings(run):
     assert "<h2>Ratings</h2>" not in text and "<h2>Learning</h2>" in text
 
 
-def test_the_curves_hold_the_figures(run):
-    text = run_page(run, run_config(run))
-    drawn = re.search(r"How far the network is.*?<figure>", text, re.DOTALL)[0]
-    assert len(read_metrics(run)) >= 6
-    assert drawn.count("<use") + drawn.count("<path") > 10
+def test_the_curves_are_the_figures_of_the_log(run, monkeypatch):
+    drawn = {}
+    draw = plots.curve
+
+    def spy(axes, steps, runs, label, number=0):
+        drawn.setdefault(label, (list(steps), runs))  # endgames have a policy too, further down
+        draw(axes, steps, runs, label, number)
+
+    monkeypatch.setattr(plots, "curve", spy)
+    run_page(run, run_config(run))
+    rows = [row for row in read_metrics(run) if "unit" in row]
+    assert len(rows) == 6
+    assert drawn["policy"][0] == [row["total/minutes"] for row in rows]
+    assert drawn["result"][1] == [[row["loss/result"] for row in rows]]
+    assert drawn["mean length"][1] == [[row["selfplay/game_length"] for row in rows]]
 
 
 def test_without_a_log_it_is_one_line(tmp_path, run):
     with pytest.raises(OwareError, match=r"holds no metrics\.jsonl: nothing was logged there"):
         write_report(tmp_path, run_config(run))
-    (tmp_path / "metrics.jsonl").write_text("")
-    with pytest.raises(OwareError, match="is empty: nothing was learned yet"):
-        write_report(tmp_path, run_config(run))
+    for text, message in (
+        ("", "tells of no games: nothing was learned yet"),
+        ('{"evaluation/random": 1.0}\n', "tells of no games: nothing was learned yet"),
+        ('{"unit": 0}\n{"unit": 1, "lo', "line 2: not what a run logs"),
+    ):
+        (tmp_path / "metrics.jsonl").write_text(text)
+        with pytest.raises(OwareError, match=message):
+            write_report(tmp_path, run_config(run))
+
+
+def test_a_run_without_its_origin_is_one_line(run, tmp_path):
+    for path in run.iterdir():
+        if path.name != "run.json":
+            (tmp_path / path.name).symlink_to(path)
+    with pytest.raises(OwareError, match=r"run\.json cannot be read"):
+        run_page(tmp_path, run_config(run))
