@@ -94,8 +94,9 @@ def _openspiel_mcts(build: Build) -> Agent:
 def _neural(build: Build) -> Agent:
     from agents.trained import load_agent
 
-    play, table = _match_play(build), _table(build)
-    return load_agent(build.name, build.rules, device=build.device, play=play, table=table)
+    folder, play, table = network_folder(build.name), _match_play(build), _table(build)
+    assert folder is not None  # no other entry has this builder
+    return load_agent(folder, build.rules, device=build.device, play=play, table=table)
 
 
 def _match_play(build: Build) -> "MatchPlay | None":
@@ -127,6 +128,9 @@ MATCH_PLAY = {  # of tree searches
         str, "lcb", "plays the best lower bound, lcb, or the most visits", choices=("lcb", "visits")
     ),
 }
+NETWORK = MATCH_PLAY | {"table": TABLE}  # of trained networks
+
+CHAMPION = Path(__file__).with_name("champion")  # a checkpoint folder, its README says of what
 
 ROSTER: dict[str, Entry] = {
     "random": Entry(_scripted, "a legal move at random", {}),
@@ -163,13 +167,12 @@ ROSTER: dict[str, Entry] = {
             "uct": Parameter(float, None, "exploration; 2 when left out", 0, 1000),
         },
     ),
+    "champion": Entry(_neural, "the network that ships with this: an hour on two cores", NETWORK),
 }
 
 USUAL_LIMITS = {"alphabeta": ("depth", 6), "mcts": ("sims", 200)}  # when no time is given
 
-NEURAL = Entry(
-    _neural, "a trained network: a run or checkpoint folder", MATCH_PLAY | {"table": TABLE}
-)
+NEURAL = Entry(_neural, "a trained network: a run or checkpoint folder", NETWORK)
 
 
 def make(spec: str, rules: Rules = Rules(), device: str = "cpu") -> Agent:
@@ -212,7 +215,7 @@ def _settle_limits(spec: str, name: str, values: dict[str, Any], given: set[str]
     for limit in ("depth", "sims"):
         if {limit, "time"} <= given:
             raise OwareError(f"agent {spec!r}: give either {limit} or time, not both")
-    if is_path(name) and values["sims"] is None and values["time"] is None:
+    if network_folder(name) and values["sims"] is None and values["time"] is None:
         for key in ("table", "reuse", "choice"):
             if key in given:
                 raise OwareError(
@@ -235,6 +238,13 @@ def describe_roster() -> str:
 def is_path(name: str) -> bool:
     """Whether the first part of a spec is a folder rather than a name of the roster."""
     return name not in ROSTER and (bool(re.search(r"[/\\]", name)) or Path(name).is_dir())
+
+
+def network_folder(name: str) -> Path | None:
+    """The run or checkpoint folder of an agent by the first part of its spec; None for others."""
+    if name == "champion":
+        return CHAMPION
+    return Path(name) if is_path(name) else None
 
 
 def _entry(name: str) -> Entry:

@@ -184,17 +184,18 @@ def _grade(arguments: Sequence[str]) -> None:
 
 def _with_simulations(specs: Iterable[str], simulations: Sequence[int]) -> list[str]:
     """The specs, each once; those that leave their simulations open once for each number."""
-    from agents.roster import is_path, parse_spec
+    from agents.roster import network_folder, parse_spec
 
     found: dict[str, None] = {}
     for spec in specs:
         parsed = parse_spec(spec)
-        is_run, is_given = is_path(parsed.name), re.search(r"[:,]\s*(sims|time)\s*=", spec)
-        numbers = simulations or (SIMULATIONS if is_run else ())
+        is_network = network_folder(parsed.name) is not None
+        is_given = re.search(r"[:,]\s*(sims|time)\s*=", spec)
+        numbers = simulations or (SIMULATIONS if is_network else ())
         if is_given or "sims" not in parsed.values or not numbers:
             found[str(parsed)] = None
             continue
-        for number in numbers if is_run else [number for number in numbers if number]:
+        for number in numbers if is_network else [number for number in numbers if number]:
             asked = parsed._replace(values=parsed.values | {"sims": number or None})
             found[str(asked)] = None
     return list(found)

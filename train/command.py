@@ -26,6 +26,7 @@ oware-train --resume runs/quick
 oware-train replay runs/quick 17                    print a game that was learned from
 oware-train report runs/quick                       write its report.html again
 oware-train export runs/quick                       its positions as a data set for NumPy
+oware-train release runs/quick my-agent             a folder with all it needs to play, to share
 
 --profile: say at the end where the time went"""
 
@@ -40,7 +41,7 @@ def main() -> None:
 
 def train(arguments: Sequence[str]) -> None:
     """Read the command line, train, and print the final table."""
-    actions = {"replay": _replay, "report": _report, "export": _export}
+    actions = {"replay": _replay, "report": _report, "export": _export, "release": _release}
     if arguments and arguments[0] in actions:
         actions[arguments[0]](arguments[1:])
         return
@@ -123,6 +124,16 @@ def _export(words: Sequence[str]) -> None:
         raise OwareError("give one run, such as: oware-train export quick --last 100000")
     output = None if settings.output is None else Path(settings.output)
     print(export_dataset(run_path(settings.run[0]), output, settings.table, settings.last))
+
+
+def _release(words: Sequence[str]) -> None:
+    """Write what plays of a run as a folder of its own."""
+    from train.release import release
+    from train.run import run_path
+
+    if len(words) != 2:
+        raise OwareError("give a run and a new folder, such as: oware-train release quick my-agent")
+    print(release(run_path(words[0]), Path(words[1])))
 
 
 def run_config(path: Path) -> Config:

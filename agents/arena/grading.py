@@ -3,7 +3,6 @@
 Seed counts beyond the table that a network was trained with are marked as held out.
 """
 
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from agents.arena.oracle import (
     uniform_positions,
 )
 from agents.base import Agent
-from agents.roster import is_path, parse_spec
+from agents.roster import network_folder, parse_spec
 from agents.tablebase.probe import Tablebase
 from oware_env.notation import move_letter
 from oware_env.positions import Decisions, Positions
@@ -119,12 +118,12 @@ def training_table(spec: str) -> int | None:
 
     None for agents that are no trained network. Raises OwareError when the run cannot be read.
     """
-    name = parse_spec(spec).name
-    if not is_path(name):
+    folder = network_folder(parse_spec(spec).name)
+    if folder is None:
         return None
     from agents.neural.checkpoint import newest_checkpoint, read_state
 
-    config = read_state(newest_checkpoint(Path(name))).get("config", {})
+    config = read_state(newest_checkpoint(folder)).get("config", {})
     selfplay = config.get("selfplay", {})  # checkpoints from before there was a choice used none
     is_none = selfplay.get("endgames", "none") == "none" or config.get("algorithm") == "ppo"
     return 0 if is_none else int(selfplay["table"])

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from agents.arena.match import Games
-from agents.roster import is_path, parse_spec
+from agents.roster import network_folder, parse_spec
 from agents.settings import Settings
 from oware_env.errors import OwareError
 from oware_env.rules import REASONS, Rules, describe_rules
@@ -136,10 +136,10 @@ def _fingerprints(agents: list[str]) -> dict[str, str]:
     """A digest of the weights of every network that takes part."""
     found = {}
     for agent in agents:
-        folder = Path(parse_spec(agent).name)
-        if is_path(str(folder)):
+        folder = network_folder(parse_spec(agent).name)
+        if folder is not None:
             digest = hashlib.sha256()
-            for weights in sorted(folder.rglob("model.safetensors")):
+            for weights in sorted(folder.rglob("ema.safetensors")):  # the ones that play
                 digest.update(str(weights.relative_to(folder)).encode() + weights.read_bytes())
             found[agent] = digest.hexdigest()[:16]
     return found

@@ -17,7 +17,7 @@ from agents.arena.journal import Journal
 from agents.arena.match import Games, MatchResult, MatchUnit, pair_count, play_unit
 from agents.arena.ratings import Pairing, Ratings, rate
 from agents.arena.sprt import Verdict, judge
-from agents.roster import is_path, parse_spec
+from agents.roster import network_folder, parse_spec
 from agents.settings import Settings, nearest
 from agents.workers import Executor, open_executor
 from oware_env.errors import OwareError
@@ -65,7 +65,8 @@ class TournamentSettings(Settings):
     def _known(cls, agents: tuple[str, ...]) -> tuple[str, ...]:
         specs = [parse_spec(agent) for agent in agents]
         for spec in specs:
-            if is_path(spec.name) and not Path(spec.name).exists():
+            folder = network_folder(spec.name)
+            if folder is not None and not folder.exists():
                 raise OwareError(f"agent {str(spec)!r}: there is no folder {spec.name}")
         names = [str(spec) for spec in specs]
         if len(names) < 2:
