@@ -4,7 +4,7 @@ Only what lies on the page changes: the page itself, text beside the board, and 
 The board is wood in either theme.
 """
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from oware_env.errors import OwareError
 from oware_env.render_shapes import FAINT, INK, PAGE, TRACK, Shape
@@ -36,7 +36,7 @@ def in_dark(shapes: list[Shape]) -> list[Shape]:
 
 
 def _darkened(shape: Shape) -> Shape:
-    colours = {
+    colours: dict[str, Any] = {
         name: DARK[colour]
         for name in ("fill", "stroke")
         if (colour := getattr(shape, name, None)) in DARK
