@@ -17,7 +17,7 @@ Bounds = tuple[Sequence[int] | np.ndarray, Sequence[int] | np.ndarray]
 
 NO_MOVE = -128  # stands in both bounds where there is no move
 
-_HEIGHT, _SIZE = 24, 15
+_HEIGHT, _SIZE = 25, 16
 _PAPER, _INK = "#FFF4DF", "#2A1A0E"
 
 
@@ -92,8 +92,8 @@ def best(verdicts: Sequence[Verdict | None]) -> Verdict | None:
 def mark(verdict: Verdict, place: Point, name: str) -> list[Shape]:
     """A small label around ``place``; ``name`` is the house or seat it belongs to."""
     look, (x, y) = _LOOKS[verdict.letter], place
-    width = max(_HEIGHT + 4, 14 + 0.62 * _SIZE * len(verdict.text))
-    border = 2
+    width = max(_HEIGHT + 4, 12 + 0.6 * _SIZE * len(verdict.text))
+    border = 1.5
     outer = Box(
         (x - width / 2 - border, y - _HEIGHT / 2 - border),
         (width + 2 * border, _HEIGHT + 2 * border),

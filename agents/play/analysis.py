@@ -2,11 +2,14 @@
 
 import math
 
-from agents.tablebase.probe import BUILT_AT_ONCE
+import numpy as np
+
+from agents.tablebase.probe import BUILT_AT_ONCE, open_table
 from agents.tablebase.report import Verdicts, verdicts
 from oware_env.errors import OwareError
 from oware_env.notation import move_letter
-from oware_env.positions import Decisions
+from oware_env.positions import Decisions, as_positions
+from oware_env.render import Bounds
 from oware_env.state import State
 
 BAR = 24  # characters of a policy of 100 %
@@ -33,6 +36,26 @@ def analysis_text(state: State, decisions: Decisions, name: str) -> str:
         line = f"  {move_letter(move, state.south_to_move)}  {bar(share)} {share:>4.0%}"
         lines.append(f"{line}  {proved.moves.get(move, '')}".rstrip())
     return "\n".join(lines)
+
+
+def hint_text(state: State, decisions: Decisions, name: str) -> str:
+    """The move that an agent would play in a running state, what it gives, and what it does."""
+    report, value = state.explain(int(decisions.moves[0])), float(decisions.value[0])
+    judged = "" if math.isnan(value) else f" (value {value:+.2f}; +1 wins, -1 loses)"
+    return f"{name} would play {report.letter}{judged}. {report}"
+
+
+def proved_moves(state: State, seeds: int = BUILT_AT_ONCE) -> Bounds | None:
+    """What a table of up to ``seeds`` seeds proves of each move, as ``verdicts`` of a picture.
+
+    None when the board holds more seeds or the game is over. A small table is built when first
+    asked for; raises OwareError when a larger one is missing.
+    """
+    if state.is_over or sum(state.houses) > seeds:
+        return None
+    position = as_positions(state.board[None], np.array([state.ply]), np.zeros(1))
+    low, high = open_table(seeds).move_bounds(position, state.rules.max_plies)
+    return low[0], high[0]
 
 
 def bar(share: float) -> str:
