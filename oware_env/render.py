@@ -41,7 +41,7 @@ from oware_env.render_shapes import (
     seed_places,
     to_svg,
 )
-from oware_env.render_text import ansi
+from oware_env.render_text import ansi, painted
 from oware_env.render_themes import ADAPTS, DARK, Theme, adaptive_style, check_theme, in_dark
 from oware_env.render_trail import trail
 from oware_env.render_verdicts import Bounds, best, mark, read_verdicts
@@ -59,6 +59,7 @@ __all__ = [
     "ansi",
     "centre",
     "compose",
+    "painted",
     "result_text",
     "rgb_array",
     "seed_places",

@@ -45,6 +45,10 @@ class Game:
                 return taken
         return 0
 
+    def again(self) -> "Game":
+        """A new game from the same start."""
+        return Game(GameRecord.from_moves((), self._states[0], tags=self._tags))
+
     def record(self, tags: Mapping[str, str]) -> GameRecord:
         """The game so far as a record: its own tags, and ``tags`` over them."""
         return GameRecord.from_moves(self._moves, self._states[0], tags={**self._tags, **tags})
@@ -70,7 +74,7 @@ def load_game(path: Path) -> GameRecord:
 def read_path(text: str) -> Path:
     """The file that a person names; raises :class:`OwareError` when that is no name."""
     if not text or not text.isprintable():
-        raise OwareError("save needs a file name, such as game.ogn")
+        raise OwareError("no file is named: give a name such as game.ogn")
     return Path(os.path.expanduser(text))  # leaves an unknown ~name as it is
 
 

@@ -52,8 +52,9 @@ class Board:
 
     def __init__(self, players: Players, start: State, theme: Theme = "light") -> None:
         """Begins the game; raises OwareError when ipywidgets is not installed."""
-        self._players, self._start, self._theme = players, start, theme
-        self._game = Game()
+        self._players, self._theme = players, theme
+        tags = {"Date": f"{date.today():%Y.%m.%d}"}
+        self._game = Game(GameRecord.from_moves((), start, tags=tags))
         self._told: list[tuple[str, str]] = []  # (speaker, words), the last exchange
         self._advice: Decisions | None = None  # what is drawn into the picture
         self.parts = Parts()
@@ -111,11 +112,10 @@ class Board:
         self._told = [*(self._told if on else []), (speaker, " ".join(words.split()))]
 
     def _begin(self) -> None:
-        """Set up a new game; the agent's seed is the next one."""
-        seed = (self._players.seed + (not self._game.is_fresh)) % 2**64
-        self._players = self._players._replace(seed=seed)
-        tags = {"Date": f"{date.today():%Y.%m.%d}"}
-        self._game = Game(GameRecord.from_moves((), self._start, tags=tags))
+        """Set up a new game, against the next seed unless nothing was played yet."""
+        if not self._game.is_fresh:
+            self._players = self._players.with_next_seed()
+        self._game = self._game.again()
         self._advice, self._told = None, []
         self._answer()
 

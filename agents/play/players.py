@@ -44,6 +44,10 @@ class Players(NamedTuple):
             SEATS[south]: agent.name if agent else "human" for south, agent in self.agents.items()
         }
 
+    def with_next_seed(self) -> "Players":
+        """The same players for another game."""
+        return self._replace(seed=(self.seed + 1) % 2**64)
+
     def to_move(self, state: State) -> Agent | None:
         """The agent whose turn it is; None at a person's turn and when the game is over."""
         return None if state.is_over else self.agents[state.south_to_move]

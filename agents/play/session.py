@@ -5,10 +5,11 @@ commands; the game itself is in ``game``, the streams are in ``terminal``.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from agents.base import Agent, consult
 from agents.play.analysis import analysis_text, hint_text
-from agents.play.game import Game, read_path, save_game
+from agents.play.game import Game, load_game, read_path, save_game
 from agents.play.players import Players, ending_text
 from agents.play.terminal import Terminal
 from agents.settings import nearest
@@ -16,6 +17,7 @@ from oware_env import render
 from oware_env.errors import OwareError
 from oware_env.explain import MoveReport
 from oware_env.positions import Decisions
+from oware_env.rules import describe_rules
 from oware_env.state import State
 
 _SHORT = {"?": "help", "h": "hint", "u": "undo", "q": "quit", "exit": "quit"}
@@ -28,6 +30,8 @@ _HELP = """\
   undo      (u)  take back to your last turn
   save FILE.ogn  save the game so far; save! replaces a file that is there;
                  FILE.html is a page to step through
+  load FILE.ogn  go on with a saved game; load! gives up one that is not saved
+  new            start again, against another seed; new! likewise
   position       the position as text, as --position takes it
   help      (?)  this list
   quit      (q)  leave, as Ctrl-D does; Enter alone shows the board again"""
@@ -39,13 +43,18 @@ class Session:
     def __init__(self, game: Game, players: Players, terminal: Terminal) -> None:
         self._game, self._players, self._terminal = game, players, terminal
         self._people, self._names = players.people, players.names
+        self._saved = self._moves  # of the game as a file holds it
         self._commands: dict[str, Callable[[str], None]] = {
             "hint": self._hint,
             "analyse": self._analyse,
             "explain": self._explain,
             "undo": self._undo,
             "save": self._save,
-            "save!": self._overwrite,
+            "save!": partial(self._save, overwrite=True),
+            "load": self._load,
+            "load!": partial(self._load, given_up=True),
+            "new": self._new,
+            "new!": partial(self._new, given_up=True),
             "position": self._position,
             "help": self._help,
         }
@@ -71,10 +80,14 @@ class Session:
     def _state(self) -> State:
         return self._game.state
 
+    @property
+    def _moves(self) -> tuple[int, ...]:
+        return self._game.record({}).moves
+
     def _prompt(self) -> str:
         if self._state.is_over:
             undo = "undo, " if any(self._people.values()) else ""
-            return f"The game is over ({undo}save FILE.ogn, quit): "
+            return f"The game is over ({undo}new, save FILE.ogn, quit): "
         name = self._names[self._state.south_to_move]
         return "Your move: " if name == "You" else f"{name}'s move: "
 
@@ -86,8 +99,12 @@ class Session:
         self._show_board()
 
     def _show_board(self) -> None:
-        scene = self._state.scene()._replace(origin=None)  # the last move was told in full
-        self._terminal.say("\n" + render.ansi(scene, colour=self._terminal.colour))
+        scene = self._state.scene()
+        if self._terminal.paints:
+            board = render.painted(scene)
+        else:
+            board = render.ansi(scene._replace(origin=None))  # the last move was told in full
+        self._terminal.say("\n" + board)
         if self._state.is_over:
             self._terminal.tell(ending_text(self._state, self._names))
 
@@ -165,7 +182,8 @@ class Session:
         self._require_running()
         adviser = self._players.adviser
         decisions = self._consult(adviser)
-        self._terminal.say(analysis_text(self._state, decisions, adviser.name))
+        paint = self._terminal.paint
+        self._terminal.say(analysis_text(self._state, decisions, adviser.name, paint))
 
     def _explain(self, rest: str) -> None:
         self._require_running()
@@ -185,10 +203,35 @@ class Session:
         remedy = f"save! {path} replaces it"
         record = self._game.record(self._players.tags)
         save_game(path, record, overwrite=overwrite, remedy=remedy)
+        self._saved = self._moves
         self._terminal.say(f"Saved to {path}.")
 
-    def _overwrite(self, rest: str) -> None:
-        self._save(rest, overwrite=True)
+    def _load(self, rest: str, given_up: bool = False) -> None:
+        path = read_path(rest)
+        self._require_kept("load", given_up)
+        record = load_game(path)
+        if record.rules != self._state.rules:
+            raise OwareError(
+                f"{path} is a game of {describe_rules(record.rules)}, this one is "
+                f"{describe_rules(self._state.rules)}: start with oware-play --load {path}"
+            )
+        self._game = Game(record)
+        self._saved = self._moves
+        self._terminal.say(f"Loaded {path}, {len(record.moves)} moves.")
+        self._show_board()
+
+    def _new(self, rest: str, given_up: bool = False) -> None:
+        self._no_argument("new", rest)
+        self._require_kept("new", given_up)
+        self._game = self._game.again()
+        self._saved = self._moves
+        self._players = self._players.with_next_seed()
+        self._show_board()
+
+    def _require_kept(self, command: str, given_up: bool) -> None:
+        """A running game is given up only on request, or when a file holds it."""
+        if not (given_up or self._state.is_over or self._moves == self._saved):
+            raise OwareError(f"this game is not saved: save it first, or {command}! gives it up")
 
     def _position(self, rest: str) -> None:
         self._no_argument("position", rest)

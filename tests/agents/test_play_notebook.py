@@ -206,7 +206,7 @@ def test_a_file_that_stands_or_cannot_be_written_is_one_line(tmp_path):
     for name, said in (
         (str(path), f"{path} exists already: give another name"),
         (str(tmp_path / "none" / "game.ogn"), "No such file or directory"),
-        ("", "save needs a file name, such as game.ogn"),
+        ("", "no file is named: give a name such as game.ogn"),
     ):
         board.parts.file.value = name
         board.parts.save.click()
