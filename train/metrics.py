@@ -88,9 +88,7 @@ def align(found: Sequence[Series]) -> tuple[np.ndarray, np.ndarray]:
     first = max(one.places.min() for one in found)
     last = min(one.places.max() for one in found)
     if first > last:
-        raise OwareError(
-            f"the runs have no part in common: one begins at {first:g}, after {last:g}"
-        )
+        raise OwareError(f"the runs have no part in common: one ends at {last:g}, before {first:g}")
     places = np.linspace(first, last, min(len(one.places) for one in found))
     return places, np.stack([np.interp(places, one.places, one.values) for one in found])
 

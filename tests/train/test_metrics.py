@@ -106,7 +106,7 @@ def test_the_events_hold_the_figures_of_the_log(finished):
     for name in ("loss/policy", "evaluation/random", "total/games"):
         ours = [(row["step"], row[name]) for row in rows if name in row]
         theirs = [(event["step"], event["value"]) for event in events if event["tag"] == name]
-        assert len(ours) >= 2
+        assert ours
         assert np.allclose(ours, theirs, rtol=1e-6)  # events are float32
 
 
