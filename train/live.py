@@ -22,20 +22,19 @@ from train.run import METRICS
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PATIENCE = 60.0  # seconds without a new line after which a run of others counts as ended
 WIDTH = 110  # characters of a line above the figure
 SIZE = (9.5, 6.2)  # inches
 
 
-def watch(run: BackgroundRun | Path, seconds: float = 1.0) -> None:
-    """Show the curves of a run, and draw them again while it is trained, every so many seconds.
+def watch(run: BackgroundRun | Path, seconds: float = 2.0, patience: float = 60.0) -> None:
+    """Show the curves of a run, and draw them again every so many seconds while it is trained.
 
-    Returns when the run is over; that of a folder, when nothing was logged for a minute. The stop
-    button ends the watching, not the training. Raises OwareError outside of a notebook, or when
-    the run logs nothing.
+    Returns when the run is over; one in a folder, that another process trains, when it has logged
+    nothing for ``patience`` seconds. The stop button ends the watching, not the training. Raises
+    OwareError outside of a notebook, or when the folder holds no log.
     """
     folder = run.path if isinstance(run, BackgroundRun) else run
-    goes_on = run.is_running if isinstance(run, BackgroundRun) else _is_fresh(folder)
+    goes_on = run.is_running if isinstance(run, BackgroundRun) else _logs_on(folder, patience)
     shown = -1
     place = _place_in_notebook()
     with suppress(KeyboardInterrupt):
@@ -85,16 +84,16 @@ def _say_when_empty(axes: Any, is_drawn: bool) -> None:
         axes.text(0.5, 0.5, "nothing yet", color=plots.FAINT, **place)
 
 
-def _is_fresh(folder: Path) -> Callable[[], bool]:
-    """Whether a run was heard of in the last minute; another process trains it."""
+def _logs_on(folder: Path, patience: float) -> Callable[[], bool]:
+    """Whether a run has logged something in the last ``patience`` seconds."""
 
-    def is_fresh() -> bool:
+    def logs_on() -> bool:
         try:
-            return time.time() - (folder / METRICS).stat().st_mtime < PATIENCE
+            return time.time() - (folder / METRICS).stat().st_mtime < patience
         except OSError:
             return False
 
-    return is_fresh
+    return logs_on
 
 
 def _image(drawn: "Figure") -> Any:
