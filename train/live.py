@@ -55,12 +55,15 @@ def draw_run(name: str, rows: Rows) -> "Figure":
     with plots.style():
         drawn, axes = plots.figure(2, 2, SIZE)
         drawn.suptitle(_headline(name, rows), x=0.01, ha="left", fontsize=10)
+        end = max((row[MINUTES] for row in rows if MINUTES in row), default=1.0)
         strength, *others = axes.flat
         strength.set_title("Score in test matches")
         _say_when_empty(strength, draw_strength(strength, rows))
         for place, title in zip(others, (RESULT_KEPT, LOSSES, CERTAINTY), strict=True):
             place.set_title(title)
             _say_when_empty(place, draw_curves(place, rows, *CURVES[title]))
+        for place in axes.flat:
+            place.set_xlim(0, 1.03 * end)
     return drawn
 
 
@@ -81,7 +84,7 @@ def _headline(name: str, rows: Rows) -> str:
 def _say_when_empty(axes: Any, is_drawn: bool) -> None:
     if not is_drawn:
         place = {"ha": "center", "va": "center", "transform": axes.transAxes}
-        axes.text(0.5, 0.5, "nothing yet", color=plots.FAINT, **place)
+        axes.text(0.5, 0.6, "nothing yet", color=plots.FAINT, **place)
 
 
 def _logs_on(folder: Path, patience: float) -> Callable[[], bool]:
