@@ -113,7 +113,7 @@ def _facts(run: Path) -> list[tuple[str, str]]:
 def _strength(rows: Rows, opponents: list[str]) -> str:
     """The score against each opponent over the minutes, with intervals."""
     with plots.style():
-        drawn, axes = plots.figure(size=(7, 3.4))
+        drawn, axes = plots.figure(size=(6.5, 3.2))
         for number, name in enumerate(opponents):
             opponent = name.removeprefix(EVALUATION)
             found = [row for row in rows if name in row]
@@ -123,7 +123,7 @@ def _strength(rows: Rows, opponents: list[str]) -> str:
             plots.intervals(axes[0, 0], minutes, values, opponent, number)
         axes[0, 0].axhline(0.5, color=plots.FAINT, linestyle="--", linewidth=1)
         axes[0, 0].set(xlabel="minutes", ylabel="score", ylim=(-0.02, 1.02))
-        axes[0, 0].legend(loc="lower right")
+        drawn.legend(loc="outside upper left", ncols=3)
         return plot(drawn, "Score against each opponent, with 95 % intervals", 20)
 
 
@@ -132,7 +132,7 @@ def _curves(rows: Rows) -> str:
     found = []
     for number, (title, (names, label)) in enumerate(CURVES.items(), 21):
         with plots.style():
-            drawn, axes = plots.figure(size=(4.8, 3))
+            drawn, axes = plots.figure(size=(3.6, 2.6))
             is_empty = True
             for place, (name, called) in enumerate(names.items()):
                 points = [(row["total/minutes"], row[name]) for row in rows if name in row]
@@ -141,7 +141,7 @@ def _curves(rows: Rows) -> str:
                     plots.curve(axes[0, 0], minutes, [plots.smooth(values).tolist()], called, place)
                     is_empty = False
             axes[0, 0].set(xlabel="minutes", ylabel=label)
-            axes[0, 0].legend()
+            drawn.legend(loc="outside upper left", ncols=2, fontsize=8.5)
             if not is_empty:
                 found.append(plot(drawn, title, number))
     return f'<div class="plots">{"".join(found)}</div>'
