@@ -2,18 +2,27 @@
 
 Draws plain counts and paths (a :class:`Scene`) and knows no rules. The picture is composed once,
 as a list of shapes; SVG and pixels draw that list. It stands on its own background, so it reads
-on light and dark pages; marks differ in form as well as in colour (Okabe and Ito 2008).
+on light and dark pages, in either theme; marks differ in form as well as in colour (Okabe and Ito
+2008).
 """
 
 from collections.abc import Sequence
 from html import escape
-from typing import NamedTuple
 
 import numpy as np
 
+from oware_env.errors import OwareError
 from oware_env.notation import format_position
 from oware_env.render_bars import PANEL, Place, bars
 from oware_env.render_raster import PixelWindow, pixels
+from oware_env.render_scene import (
+    Scene,
+    last_move_text,
+    lead_of,
+    own_houses,
+    result_text,
+    status_text,
+)
 from oware_env.render_shapes import (
     BLUE,
     FAINT,
@@ -32,7 +41,30 @@ from oware_env.render_shapes import (
     seed_places,
     to_svg,
 )
+from oware_env.render_text import ansi, painted
+from oware_env.render_themes import ADAPTS, DARK, Theme, adaptive_style, check_theme, in_dark
 from oware_env.render_trail import trail
+from oware_env.render_verdicts import Bounds, best, mark, read_verdicts
+
+__all__ = [
+    "HEIGHT",
+    "LETTERS",
+    "PANEL",
+    "PIT",
+    "WIDTH",
+    "Bounds",
+    "Scene",
+    "Theme",
+    "Window",
+    "ansi",
+    "centre",
+    "compose",
+    "painted",
+    "result_text",
+    "rgb_array",
+    "seed_places",
+    "svg",
+]
 
 # Geometry, in pixels of rgb_array and units of the SVG.
 WIDTH, HEIGHT = 972, 474
@@ -45,47 +77,55 @@ _COUNT = "#FFF4DF"
 _LEGAL, _CAPTURED, _SPARED = "#56B4E9", "#F0E442", "#E69F00"
 
 
-class Scene(NamedTuple):
-    """What one picture shows, as plain counts and paths. Houses are absolute: 0-5 A-F, 6-11 a-f."""
+def svg(
+    scene: Scene,
+    policy: Sequence[float] | None = None,
+    value: float | None = None,
+    verdicts: Bounds | None = None,
+    theme: Theme = "light",
+) -> str:
+    """The picture as a self-contained SVG element: no script, id or outside asset.
 
-    houses: tuple[int, ...]  # 12 counts A-F, a-f
-    stores: tuple[int, int]  # (South, North)
-    south_to_move: bool
-    ply: int = 0
-    legal: tuple[int, ...] = ()  # houses offered to the side to move
-    origin: int | None = None  # house the last move was played from
-    path: tuple[int, ...] = ()  # houses the last move sowed, in order
-    captured: tuple[int, ...] = ()  # houses the last move captured
-    spared: tuple[int, ...] = ()  # houses it would have captured, all there were: a void slam
-    result: str | None = None  # how the game ended, None while it runs
-
-
-def svg(scene: Scene, policy: Sequence[float] | None = None, value: float | None = None) -> str:
-    """The picture as a self-contained SVG element: no script, style sheet, id or outside asset.
-
-    With a ``policy`` (shares of the mover's houses 0-5) or a ``value`` (-1 to 1 for the mover,
-    NaN for none) bars below the board show them. Raises OwareError when they are none.
+    A ``policy`` (shares of the mover's houses 0-5) and a ``value`` (-1 to 1 for the mover, NaN for
+    none) are bars below the board. ``verdicts`` are marks on the mover's houses, and on its store
+    for the position: proved bounds (low, high) of each move's margin, int8[6] each, as
+    ``move_bounds`` of an endgame table gives them. ``theme``: "light", "dark", or "auto" for what
+    the reader's system asks for, by a style sheet that touches nothing else on a page.
+    Raises OwareError when one of them is none.
     """
-    shapes, height = compose(scene, policy, value)
-    position = format_position(scene.houses, scene.stores, scene.south_to_move)
-    title = escape(f"Oware board {position}: {_status_text(scene)}")
+    check_theme(theme)
+    shapes, height = compose(scene, policy, value, verdicts)
+    if theme == "dark":
+        shapes = in_dark(shapes)
+    title = escape(_title(scene, verdicts))
+    adapts = f'class="{ADAPTS}" ' if theme == "auto" else ""
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" {adapts}viewBox="0 0 {WIDTH} {height}" '
         f'width="{WIDTH * 2 // 3}" height="{height * 2 // 3}" style="max-width:100%;height:auto" '
         f'role="img" aria-label="{title}" font-family="system-ui, Helvetica, Arial, sans-serif">'
     ]
+    lines += [adaptive_style()] if theme == "auto" else []
     lines += [to_svg(shape) for shape in shapes]
     return "\n".join([*lines, "</svg>"])
 
 
 def rgb_array(
-    scene: Scene, policy: Sequence[float] | None = None, value: float | None = None
+    scene: Scene,
+    policy: Sequence[float] | None = None,
+    value: float | None = None,
+    verdicts: Bounds | None = None,
+    theme: Theme = "light",
 ) -> np.ndarray:
     """The same picture as pixels, drawn by Pillow without a display: uint8[474, 972, 3].
 
-    With bars it is 646 high.
+    With bars it is 646 high. Pixels cannot adapt: raises OwareError for the theme "auto" as well.
     """
-    shapes, height = compose(scene, policy, value)
+    check_theme(theme)
+    if theme == "auto":
+        raise OwareError("pixels do not adapt to a reader: their theme is 'light' or 'dark'")
+    shapes, height = compose(scene, policy, value, verdicts)
+    if theme == "dark":
+        return pixels(in_dark(shapes), WIDTH, height, DARK[PAGE])
     return pixels(shapes, WIDTH, height)
 
 
@@ -104,52 +144,24 @@ class Window:
         self._window.close()
 
 
-def ansi(scene: Scene, colour: bool = False) -> str:
-    """The board as terminal text of six or seven lines, with ANSI colours on request."""
-    marks = {house: "96;1" for house in scene.legal} | {house: "93;1" for house in scene.captured}
-
-    def row(first: str, houses: range, last: str, letters: bool) -> str:
-        """One line of the board: counts or letters of six houses between two ends."""
-        cells = []
-        for house in houses:
-            text = f"{LETTERS[house] if letters else scene.houses[house]:>4}"
-            painted = colour and house in marks
-            cells.append(f"\x1b[{marks[house]}m{text}\x1b[0m" if painted else text)
-        return f"{first:>9} |{''.join(cells)} | {last}".rstrip()
-
-    north, south = range(11, 5, -1), range(6)
-    lines = [
-        row("", north, "", letters=True).replace("|", " ").rstrip(),
-        row(f"North {scene.stores[1]:>2}", north, "", letters=False),
-        row("", south, f"{scene.stores[0]} South", letters=False),
-        row("", south, "", letters=True).replace("|", " ").rstrip(),
-        f"{_status_text(scene)}, ply {scene.ply}",
+def _title(scene: Scene, verdicts: Bounds | None) -> str:
+    """What the picture shows, for who cannot see it."""
+    position = format_position(scene.houses, scene.stores, scene.south_to_move)
+    title = f"Oware board {position}: {status_text(scene)}"
+    proved = [] if verdicts is None else read_verdicts(verdicts, lead_of(scene))
+    said = [
+        f"{LETTERS[house]} {verdict.text}"
+        for house, verdict in zip(own_houses(scene), proved, strict=False)
+        if verdict is not None
     ]
-    if scene.legal:
-        lines[-1] += f"; legal {_letters(scene.legal)}"
-    if scene.origin is not None:
-        lines.append(f"last move: {_last_move_text(scene)}")
-    return "\n".join(lines)
-
-
-def _status_text(scene: Scene) -> str:
-    return scene.result or f"{'South' if scene.south_to_move else 'North'} to move"
-
-
-def _letters(houses: tuple[int, ...]) -> str:
-    return " ".join(LETTERS[house] for house in houses)
-
-
-def _last_move_text(scene: Scene) -> str:
-    """``"c sowed 7, captured A B"`` or ``"F sowed 1, void slam"``."""
-    assert scene.origin is not None
-    captured = f", captured {_letters(scene.captured)}" if scene.captured else ""
-    spared = ", void slam" if scene.spared else ""
-    return f"{LETTERS[scene.origin]} sowed {len(scene.path)}{captured}{spared}"
+    return f"{title}; proved: {', '.join(said)}" if said else title
 
 
 def compose(
-    scene: Scene, policy: Sequence[float] | None = None, value: float | None = None
+    scene: Scene,
+    policy: Sequence[float] | None = None,
+    value: float | None = None,
+    verdicts: Bounds | None = None,
 ) -> tuple[list[Shape], int]:
     """The whole picture as shapes, from back to front, and its height."""
     judged = bars(policy, value, _place(scene))
@@ -166,13 +178,30 @@ def compose(
         shapes += _store(scene, south)
     if scene.origin is not None and scene.path:
         shapes += trail(scene.origin, scene.path)
+    if verdicts is not None:
+        shapes += _marks(scene, verdicts)
     return shapes + judged, height
+
+
+def _marks(scene: Scene, bounds: Bounds) -> list[Shape]:
+    """The verdicts of the mover's houses on their outer rims, and the position's on its store."""
+    shapes: list[Shape] = []
+    verdicts = read_verdicts(bounds, lead_of(scene))
+    south = scene.south_to_move
+    for house, verdict in zip(own_houses(scene), verdicts, strict=True):
+        if verdict is not None:
+            x, y = centre(house)
+            rim = y + PIT - 5 if south else y - PIT + 5
+            shapes += mark(verdict, (x, rim), LETTERS[house])
+    if whole := best(verdicts):
+        place = (_STORE_X[not south], _STORE_BOTTOM if south else _STORE_TOP)
+        shapes += mark(whole, place, "South" if south else "North")
+    return shapes
 
 
 def _place(scene: Scene) -> Place:
     """Where bars for the side to move go; its houses are in its order of sowing."""
-    south = scene.south_to_move
-    houses = range(6) if south else range(6, 12)
+    south, houses = scene.south_to_move, own_houses(scene)
     return Place(
         top=HEIGHT,
         columns=tuple(centre(house)[0] for house in houses),
@@ -184,9 +213,9 @@ def _place(scene: Scene) -> Place:
 
 
 def _header(scene: Scene) -> list[Shape]:
-    played = "" if scene.origin is None else f"{_last_move_text(scene)} · "
+    played = "" if scene.origin is None else f"{last_move_text(scene)} · "
     return [
-        Label((24, 40), _status_text(scene), 23, INK, True, "start", "status"),
+        Label((24, 40), status_text(scene), 23, INK, True, "start", "status"),
         Label((WIDTH - 24, 40), f"{played}ply {scene.ply}", 19, FAINT, False, "end", "played"),
     ]
 

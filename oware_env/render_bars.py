@@ -5,14 +5,14 @@ from math import isnan
 from typing import NamedTuple
 
 from oware_env.errors import OwareError
-from oware_env.render_shapes import BLUE, FAINT, INK, Box, Label, Line, Shape
+from oware_env.render_shapes import BLUE, FAINT, INK, TRACK, Box, Label, Line, Shape
 
 PANEL = 172  # height that the bars add to a picture
 
 _TITLE, _TOP, _FLOOR = 27, 38, 126  # y of titles and of whole bars' tops and feet in the panel
 _LEAST = 1.5  # height of a bar that is hardly anything
 _WIDTH = 58
-_TRACK, _GOOD, _BAD = "#EEE4D1", "#009E73", "#D55E00"
+_GOOD, _BAD = "#009E73", "#D55E00"
 
 
 class Place(NamedTuple):
@@ -53,10 +53,10 @@ def _policy(shares: list[float], place: Place) -> list[Shape]:
         floor, height = place.top + _FLOOR, max(_LEAST, (_FLOOR - _TOP) * min(1.0, share))
         shapes.append(_text(x, floor + 29, letter, bold=True))
         if not offered and share == 0:
-            shapes.append(Line(((x - 12, floor), (x + 12, floor)), _TRACK, 4))
+            shapes.append(Line(((x - 12, floor), (x + 12, floor)), TRACK, 4))
             continue
         left, whole = x - _WIDTH / 2, _FLOOR - _TOP
-        shapes.append(Box((left, place.top + _TOP), (_WIDTH, whole), 7, _TRACK))
+        shapes.append(Box((left, place.top + _TOP), (_WIDTH, whole), 7, TRACK))
         if share > 0:
             radius, part = min(7.0, height / 2), f"share {letter}"
             shapes.append(Box((left, floor - height), (_WIDTH, height), radius, BLUE, part))
@@ -78,7 +78,7 @@ def _value(value: float, place: Place) -> list[Shape]:
     y, colour = (middle - height, _GOOD) if value > 0 else (middle, _BAD)
     return [
         _text(x, place.top + _TITLE, "value"),
-        Box((x - width / 2, upper), (width, floor - upper), 7, _TRACK),
+        Box((x - width / 2, upper), (width, floor - upper), 7, TRACK),
         Box((x - width / 2, y), (width, height), min(5.0, height / 2), colour, "value"),
         Line(((x - width / 2 - 7, middle), (x + width / 2 + 7, middle)), FAINT, 2),
         Label((x, floor + 29), f"{value:+.2f}", 22, INK, True, part="value number"),

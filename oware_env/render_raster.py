@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 SUPERSAMPLING = 3  # pixels are drawn this much larger, then averaged: Pillow has no smooth edges
 
 
-def pixels(shapes: list[Shape], width: int, height: int) -> np.ndarray:
-    """Draw shapes in order onto a white canvas: uint8[height, width, 3]."""
+def pixels(shapes: list[Shape], width: int, height: int, canvas: str = "white") -> np.ndarray:
+    """Draw shapes in order onto a canvas of one colour: uint8[height, width, 3]."""
     from PIL import Image, ImageDraw
 
     scale = SUPERSAMPLING
-    image = Image.new("RGB", (width * scale, height * scale), "white")
+    image = Image.new("RGB", (width * scale, height * scale), canvas)
     draw = ImageDraw.Draw(image)
     for shape in shapes:
         _draw(draw, shape, scale)

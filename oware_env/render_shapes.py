@@ -20,7 +20,8 @@ MIDDLE = 258  # y between the two rows
 _COLUMN, _PITCH = 206, 112  # x of the houses A and f; distance between columns
 _ROW = 80  # y of a row's distance from the middle
 
-PAGE, INK, FAINT, BLUE, FLOOR = "#FBF6EC", "#2B2118", "#75695C", "#0072B2", "#4B2D18"
+PAGE, INK, FAINT, TRACK = "#FBF6EC", "#2B2118", "#75695C", "#EEE4D1"
+BLUE, FLOOR = "#0072B2", "#4B2D18"
 
 LETTERS = SOUTH_LETTERS + NORTH_LETTERS
 

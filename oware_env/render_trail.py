@@ -26,10 +26,15 @@ def _on_track(house: int) -> Point:
     return centre(house)[0], MIDDLE + (_TRACK if house < 6 else -_TRACK)
 
 
+def houses_passed(origin: int, path: tuple[int, ...]) -> list[int]:
+    """The houses on the way of a sowing from its origin to its end, one round at most."""
+    steps = sum((after - before) % 12 for before, after in pairwise((origin, *path)))
+    return [(origin + step) % 12 for step in range(min(steps, 12) + 1)]
+
+
 def trail(origin: int, path: tuple[int, ...]) -> list[Shape]:
     """The way of the last sowing: out of its origin, past every house sown, into the last one."""
-    steps = sum((after - before) % 12 for before, after in pairwise((origin, *path)))
-    houses = [(origin + step) % 12 for step in range(min(steps, 12) + 1)]
+    houses = houses_passed(origin, path)
     points = [centre(origin), _on_track(origin)]
     for before, after in pairwise(houses):
         if (before < 6) != (after < 6):

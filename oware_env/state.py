@@ -249,6 +249,7 @@ class State:
             report = explain_move(unpack(*self._before), self._last_move, not self._south, 0)
             path, captured, spared = report.path, report.captured, report.void_slam
             origin = house_of(self._last_move, not self._south)
+        outcome = self.outcome
         return render.Scene(
             houses=self.houses,
             stores=self.stores,
@@ -259,12 +260,18 @@ class State:
             path=path,
             captured=captured,
             spared=spared,
-            result=_result_text(self.outcome),
+            result=render.result_text(*outcome) if outcome else None,
         )
 
-    def svg(self, policy: Sequence[float] | None = None, value: float | None = None) -> str:
-        """A picture: last sowing path, captures, legal houses; see :func:`render.svg` for bars."""
-        return render.svg(self.scene(), policy, value)
+    def svg(
+        self,
+        policy: Sequence[float] | None = None,
+        value: float | None = None,
+        verdicts: render.Bounds | None = None,
+        theme: render.Theme = "light",
+    ) -> str:
+        """A picture: last sowing path, captures, legal houses; for the rest :func:`render.svg`."""
+        return render.svg(self.scene(), policy, value, verdicts, theme)
 
     def _repr_svg_(self) -> str:
         return self.svg()
@@ -285,12 +292,3 @@ class State:
 
     def _identity(self) -> tuple[int, int, bool, int, Rules]:
         return self._mover, self._opponent, self._south, self._ply, self._rules
-
-
-def _result_text(outcome: Outcome | None) -> str | None:
-    """``"South wins 27-21 (majority)"``, or None while the game runs."""
-    if outcome is None:
-        return None
-    south, north = outcome.scores
-    what = f"{outcome.winner.capitalize()} wins" if outcome.winner else "Draw"
-    return f"{what} {south}-{north} ({outcome.reason.replace('_', ' ')})"

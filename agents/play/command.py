@@ -15,7 +15,7 @@ from agents.settings import Settings, parse_command, run_command
 from oware_env.rules import Rules
 
 if TYPE_CHECKING:
-    from agents.play.session import Players
+    from agents.play.players import Players
     from oware_env.records import GameRecord
 
 _USAGE = """\
@@ -111,7 +111,7 @@ def _seat_players(settings: PlaySettings, rules: Rules) -> "Players":
     """Make the agents and give them their seats; a person's seat stays empty."""
     from secrets import randbits
 
-    from agents.play.session import Players
+    from agents.play.players import Players
 
     made = [make(spec, rules, settings.device) for spec in settings.agents]
     first, last = made[0], made[-1]

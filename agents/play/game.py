@@ -45,6 +45,10 @@ class Game:
                 return taken
         return 0
 
+    def again(self) -> "Game":
+        """A new game from the same start."""
+        return Game(GameRecord.from_moves((), self._states[0], tags=self._tags))
+
     def record(self, tags: Mapping[str, str]) -> GameRecord:
         """The game so far as a record: its own tags, and ``tags`` over them."""
         return GameRecord.from_moves(self._moves, self._states[0], tags={**self._tags, **tags})
@@ -58,18 +62,28 @@ def load_game(path: Path) -> GameRecord:
     return records[0]
 
 
-def save_game(path: Path, record: GameRecord, *, overwrite: bool = False) -> None:
+def read_path(text: str) -> Path:
+    """The file that a person names; raises :class:`OwareError` when that is no name."""
+    if not text or not text.isprintable():
+        raise OwareError("no file is named: give a name such as game.ogn")
+    return Path(os.path.expanduser(text))  # leaves an unknown ~name as it is
+
+
+def save_game(
+    path: Path, record: GameRecord, *, overwrite: bool = False, remedy: str = "give another name"
+) -> None:
     """Write a game, whole or not at all; a file that stands there only on request.
 
     As OGN, or as a page to step through when the name ends in .html.
 
-    Raises :class:`OwareError` when it cannot be written, or stands and must not be replaced.
+    Raises :class:`OwareError` when it cannot be written, or stands and must not be replaced;
+    ``remedy`` says what to do then.
     """
     try:
         if path.is_dir():
             raise OwareError(f"{path} is a folder: give the name of a file in it")
         if path.exists() and not overwrite:
-            raise OwareError(f"{path} exists already: save! {path} replaces it")
+            raise OwareError(f"{path} exists already: {remedy}")
         is_page = path.suffix.lower() == ".html"
         _write_whole(path, Replay(record).html() if is_page else record.to_ogn())
     except OSError as error:

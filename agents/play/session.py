@@ -4,24 +4,22 @@ Agents and people sit on either seat. The session plays the agents' moves and re
 commands; the game itself is in ``game``, the streams are in ``terminal``.
 """
 
-import os
 from collections.abc import Callable
-from pathlib import Path
-from typing import NamedTuple
-
-import numpy as np
+from functools import partial
 
 from agents.base import Agent, consult
-from agents.play.analysis import analysis_text
-from agents.play.game import Game, save_game
+from agents.play.analysis import analysis_text, hint_text
+from agents.play.game import Game, load_game, read_path, save_game
+from agents.play.players import Players, ending_text
 from agents.play.terminal import Terminal
 from agents.settings import nearest
 from oware_env import render
 from oware_env.errors import OwareError
 from oware_env.explain import MoveReport
+from oware_env.positions import Decisions
+from oware_env.rules import describe_rules
 from oware_env.state import State
 
-_SEATS = {True: "South", False: "North"}
 _SHORT = {"?": "help", "h": "hint", "u": "undo", "q": "quit", "exit": "quit"}
 _HELP = """\
   A to F         sow from a house, in either case; only legal houses are taken
@@ -32,43 +30,31 @@ _HELP = """\
   undo      (u)  take back to your last turn
   save FILE.ogn  save the game so far; save! replaces a file that is there;
                  FILE.html is a page to step through
+  load FILE.ogn  go on with a saved game; load! gives up one that is not saved
+  new            start again, against another seed; new! likewise
   position       the position as text, as --position takes it
   help      (?)  this list
   quit      (q)  leave, as Ctrl-D does; Enter alone shows the board again"""
-
-
-class Players(NamedTuple):
-    """Who plays: an agent, or None for a person; and the agent who is asked for hints."""
-
-    south: Agent | None
-    north: Agent | None
-    adviser: Agent
-    seed: int  # of all agents
-    pause: float  # seconds between the moves of two agents, on a screen
 
 
 class Session:
     """Plays one game to the end of the input, with people at the terminal."""
 
     def __init__(self, game: Game, players: Players, terminal: Terminal) -> None:
-        self._game = game
-        self._agents = {True: players.south, False: players.north}
-        self._adviser, self._seed, self._pause = players.adviser, players.seed, players.pause
-        self._terminal = terminal
-        self._people = {seat: agent is None for seat, agent in self._agents.items()}
-        # Two people at one board go by their seats.
-        both = all(self._people.values())
-        self._names = {
-            south: agent.name if agent else _SEATS[south] if both else "You"
-            for south, agent in self._agents.items()
-        }
+        self._game, self._players, self._terminal = game, players, terminal
+        self._people, self._names = players.people, players.names
+        self._saved = self._moves  # of the game as a file holds it
         self._commands: dict[str, Callable[[str], None]] = {
             "hint": self._hint,
             "analyse": self._analyse,
             "explain": self._explain,
             "undo": self._undo,
             "save": self._save,
-            "save!": self._overwrite,
+            "save!": partial(self._save, overwrite=True),
+            "load": self._load,
+            "load!": partial(self._load, given_up=True),
+            "new": self._new,
+            "new!": partial(self._new, given_up=True),
             "position": self._position,
             "help": self._help,
         }
@@ -78,7 +64,7 @@ class Session:
         self._greet()
         try:
             while True:
-                if agent := self._agent_to_move():
+                if agent := self._players.to_move(self._state):
                     self._let_move(agent)
                 elif not self._obey(self._terminal.ask(self._prompt())):
                     break
@@ -94,13 +80,14 @@ class Session:
     def _state(self) -> State:
         return self._game.state
 
-    def _agent_to_move(self) -> Agent | None:
-        return None if self._state.is_over else self._agents[self._state.south_to_move]
+    @property
+    def _moves(self) -> tuple[int, ...]:
+        return self._game.record({}).moves
 
     def _prompt(self) -> str:
         if self._state.is_over:
             undo = "undo, " if any(self._people.values()) else ""
-            return f"The game is over ({undo}save FILE.ogn, quit): "
+            return f"The game is over ({undo}new, save FILE.ogn, quit): "
         name = self._names[self._state.south_to_move]
         return "Your move: " if name == "You" else f"{name}'s move: "
 
@@ -112,34 +99,21 @@ class Session:
         self._show_board()
 
     def _show_board(self) -> None:
-        scene = self._state.scene()._replace(origin=None)  # the last move was told in full
-        self._terminal.say("\n" + render.ansi(scene, colour=self._terminal.colour))
+        scene = self._state.scene()
+        if self._terminal.paints:
+            board = render.painted(scene)
+        else:
+            board = render.ansi(scene._replace(origin=None))  # the last move was told in full
+        self._terminal.say("\n" + board)
         if self._state.is_over:
-            self._terminal.tell(self._ending())
-
-    def _ending(self) -> str:
-        """Who won and why, in a sentence."""
-        outcome, mover = self._state.outcome, _SEATS[self._state.south_to_move]
-        assert outcome is not None
-        winner = self._names[outcome.winner == "south"]
-        won = "You win" if winner == "You" else f"{winner} wins"
-        result = won if outcome.winner else "A draw"
-        south, north = outcome.scores
-        why = {
-            "majority": "25 seeds or more win at once",
-            "no_feeding_move": f"{mover} cannot feed the empty side and gets every seed left",
-            "move_limit": f"the limit of {self._state.rules.max_plies} plies is reached, "
-            "each side gets the seeds of its own houses",
-        }[outcome.reason]
-        return f"{result}, South {south} - North {north}: {why}."
+            self._terminal.tell(ending_text(self._state, self._names))
 
     def _let_move(self, agent: Agent) -> None:
         """Play the agent's move."""
-        move, _ = self._consult(agent)
-        self._play(move)
+        self._play(int(self._consult(agent).moves[0]))
         self._show_board()
         if not any(self._people.values()) and not self._state.is_over:
-            self._terminal.pause(self._pause)
+            self._terminal.pause(self._players.pause)
 
     def _play(self, move: int) -> None:
         """Play a legal move and say what it did; the board is left to the caller."""
@@ -147,11 +121,10 @@ class Session:
         self._game.play(move)
         self._terminal.tell(str(report), speaker=name)
 
-    def _consult(self, agent: Agent) -> tuple[int, float]:
-        """An agent's move here and its value for the side to move, NaN when it has none."""
+    def _consult(self, agent: Agent) -> Decisions:
+        """What an agent would do here, one row, while a notice says that it is thinking."""
         with self._terminal.notice(f"{agent.name} is thinking ..."):
-            decisions = consult(agent, self._state, self._seed)
-        return int(decisions.moves[0]), float(decisions.value[0])
+            return consult(agent, self._state, self._players.seed)
 
     def _obey(self, line: str | None) -> bool:
         """Do what was typed; False when it is to leave. A mistake is said, nothing changes."""
@@ -181,7 +154,7 @@ class Session:
             offered = " ".join(self._state.legal_letters)
             raise OwareError(f"{report.why_not}; legal: {offered}")
         self._play(report.move)
-        if self._agent_to_move() is None:
+        if self._players.to_move(self._state) is None:
             self._show_board()
 
     def _report(self, text: str) -> MoveReport:
@@ -200,18 +173,17 @@ class Session:
     def _hint(self, rest: str) -> None:
         self._no_argument("hint", rest)
         self._require_running()
-        move, value = self._consult(self._adviser)
-        report = self._state.explain(move)
-        judged = "" if np.isnan(value) else f" (value {value:+.2f}; +1 wins, -1 loses)"
-        said = f"{self._adviser.name} would play {report.letter}{judged}. {report}"
+        adviser = self._players.adviser
+        said = hint_text(self._state, self._consult(adviser), adviser.name)
         self._terminal.tell(said, speaker="Hint")
 
     def _analyse(self, rest: str) -> None:
         self._no_argument("analyse", rest)
         self._require_running()
-        with self._terminal.notice(f"{self._adviser.name} is thinking ..."):
-            decisions = consult(self._adviser, self._state, self._seed)
-        self._terminal.say(analysis_text(self._state, decisions, self._adviser.name))
+        adviser = self._players.adviser
+        decisions = self._consult(adviser)
+        paint = self._terminal.paint
+        self._terminal.say(analysis_text(self._state, decisions, adviser.name, paint))
 
     def _explain(self, rest: str) -> None:
         self._require_running()
@@ -227,17 +199,39 @@ class Session:
         self._show_board()
 
     def _save(self, rest: str, overwrite: bool = False) -> None:
-        if not rest or not rest.isprintable():
-            raise OwareError("save needs a file name, such as save game.ogn")
-        path = Path(os.path.expanduser(rest))  # leaves an unknown ~name as it is
-        people = {
-            _SEATS[south]: agent.name if agent else "human" for south, agent in self._agents.items()
-        }
-        save_game(path, self._game.record(people), overwrite=overwrite)
+        path = read_path(rest)
+        remedy = f"save! {path} replaces it"
+        record = self._game.record(self._players.tags)
+        save_game(path, record, overwrite=overwrite, remedy=remedy)
+        self._saved = self._moves
         self._terminal.say(f"Saved to {path}.")
 
-    def _overwrite(self, rest: str) -> None:
-        self._save(rest, overwrite=True)
+    def _load(self, rest: str, given_up: bool = False) -> None:
+        path = read_path(rest)
+        self._require_kept("load", given_up)
+        record = load_game(path)
+        if record.rules != self._state.rules:
+            raise OwareError(
+                f"{path} is a game of {describe_rules(record.rules)}, this one is "
+                f"{describe_rules(self._state.rules)}: start with oware-play --load {path}"
+            )
+        self._game = Game(record)
+        self._saved = self._moves
+        self._terminal.say(f"Loaded {path}, {len(record.moves)} moves.")
+        self._show_board()
+
+    def _new(self, rest: str, given_up: bool = False) -> None:
+        self._no_argument("new", rest)
+        self._require_kept("new", given_up)
+        self._game = self._game.again()
+        self._saved = self._moves
+        self._players = self._players.with_next_seed()
+        self._show_board()
+
+    def _require_kept(self, command: str, given_up: bool) -> None:
+        """A running game is given up only on request, or when a file holds it."""
+        if not (given_up or self._state.is_over or self._moves == self._saved):
+            raise OwareError(f"this game is not saved: save it first, or {command}! gives it up")
 
     def _position(self, rest: str) -> None:
         self._no_argument("position", rest)
@@ -245,7 +239,7 @@ class Session:
 
     def _help(self, rest: str) -> None:
         self._no_argument("help", rest)
-        self._terminal.say(_HELP.format(adviser=self._adviser.name))
+        self._terminal.say(_HELP.format(adviser=self._players.adviser.name))
 
     def _no_argument(self, command: str, rest: str) -> None:
         if rest:

@@ -25,10 +25,16 @@ class Terminal:
         # https://no-color.org: any value but an empty one switches colour off.
         refused = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
         self.colour = self.is_screen and not refused
+        encoding = (output.encoding or "utf-8").lower().replace("-", "")
+        self.paints = self.colour and encoding == "utf8"  # whether boards and lines can be drawn
         self._edits = self.is_screen and source is sys.stdin and source.isatty()
         if self._edits:
             with suppress(ImportError):  # not on every platform
                 import readline  # noqa: F401  # input() then edits lines and keeps a history
+
+    def paint(self, text: str, style: str) -> str:
+        """The text in an ANSI style such as "32;1" where colours are shown."""
+        return f"\x1b[{style}m{text}\x1b[0m" if self.colour and text else text
 
     def say(self, text: str = "") -> None:
         """Write text that is laid out already, and a newline."""
@@ -44,8 +50,8 @@ class Terminal:
             break_on_hyphens=False,
             break_long_words=False,  # a path stays whole, to be copied
         )
-        if head and self.colour and page.startswith(head):
-            page = f"\x1b[1m{head}\x1b[0m{page.removeprefix(head)}"
+        if page.startswith(head):
+            page = self.paint(head, "1") + page.removeprefix(head)
         self.say(page)
 
     def ask(self, prompt: str) -> str | None:

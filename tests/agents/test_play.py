@@ -17,6 +17,7 @@ from agents.play.analysis import BAR, bar
 from agents.play.game import load_game
 from agents.settings import run_command
 from agents.tablebase.report import describe_position
+from oware_env import render
 from oware_env.records import GameRecord
 from oware_env.state import State
 
@@ -134,8 +135,8 @@ def test_another_seed_gives_another_game():
         ("hint A", "hint stands alone, without 'A'"),
         ("undo 3", "undo stands alone"),
         ("undo", "there is no earlier turn of yours to take back to"),
-        ("save", "save needs a file name, such as save game.ogn"),
-        ("save a\x00b", "save needs a file name, such as save game.ogn"),
+        ("save", "no file is named: give a name such as game.ogn"),
+        ("save a\x00b", "no file is named: give a name such as game.ogn"),
         ("save ~nobody-here/game.ogn", "cannot save ~nobody-here/game.ogn"),
         ("\x00\ufffd", "no command"),
     ],
@@ -398,7 +399,7 @@ def test_colour_is_for_screens_and_obeys_no_color(monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
     assert "\x1b[" not in _play([], "C")
     coloured = _play([], "C", output=Screen())
-    assert "\x1b[96;1m   4\x1b[0m" in coloured
+    assert render.painted(State.initial().scene()) in coloured
     assert "\x1b[1mYou: \x1b[0m" in coloured
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b[" not in _play([], "C", output=Screen())
