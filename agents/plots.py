@@ -162,6 +162,29 @@ def intervals(
     )
 
 
+def forest(axes: "Axes", names: Sequence[str], values: np.ndarray, neutral: float = 0.5) -> None:
+    """Effects with their 95 % intervals, a row each from the top; filled where they exclude none.
+
+    ``values`` float[N, 3]: lower bound, value, upper bound; ``neutral`` is no effect.
+    """
+    rows = range(len(names))[::-1]
+    axes.axvline(neutral, color=FAINT, linestyle="--", linewidth=1)
+    for row, (low, middle, high) in zip(rows, np.asarray(values, np.float64), strict=True):
+        is_clear = low > neutral or high < neutral
+        axes.errorbar(
+            middle,
+            row,
+            xerr=[[middle - low], [high - middle]],
+            fmt="o",
+            color=VERMILLION if is_clear else BLUE,
+            markerfacecolor=VERMILLION if is_clear else "#FFFFFF",
+            capsize=4,
+        )
+    axes.set_yticks(rows, names)
+    axes.grid(False, axis="y")
+    axes.set(ylim=(-0.7, len(names) - 0.3))
+
+
 def lengths(axes: "Axes", plies: np.ndarray, bins: int = 40) -> None:
     """How long games are: a histogram of their plies, the median marked."""
     axes.hist(plies, bins=bins, color=SKY, edgecolor="#FFFFFF", linewidth=0.3)

@@ -3,9 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from agents import plots
 from agents.arena.report_page import tournament_sections
@@ -14,54 +12,17 @@ from agents.page import Section, game, page, plot, table, write_page
 from oware_env.errors import OwareError
 from oware_env.replay import Replay
 from train.config import Config
+from train.curves import CURVES, draw_curves, draw_strength, opponents
 from train.games import last_games
-from train.run import METRICS, PROVENANCE
+from train.metrics import Rows, read_metrics
+from train.run import PROVENANCE
 
-Rows = list[dict[str, Any]]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 REPORT = "report.html"
 SAMPLE_GAMES = 3
-EVALUATION = "evaluation/"
-# Plots of a run's units: title -> names of figures and what they are called, label of the axis.
-CURVES = {
-    "How far the network is from its targets": (
-        {"loss/policy": "policy", "loss/result": "result"},
-        "cross-entropy, nats",
-    ),
-    "How games of self-play go": (
-        {
-            "selfplay/draw_rate": "draws",
-            "selfplay/limit_share": "ended by the move limit",
-            "selfplay/first_player_score": "first player's score",
-        },
-        "share",
-    ),
-    "How long they are": ({"selfplay/game_length": "mean length"}, "plies"),
-    "How sure the search is": (
-        {"selfplay/policy_entropy": "entropy", "selfplay/search_surprise": "surprise of the prior"},
-        "nats",
-    ),
-    "Seeds given away in endgames": (
-        {"endgames/regret": "policy", "endgames/search_regret": "with search"},
-        "seeds a move",
-    ),
-}
-
-
-def read_metrics(run: Path) -> Rows:
-    """All lines that a run logged. Raises OwareError when there are none."""
-    try:
-        text = (run / METRICS).read_text(encoding="utf-8")
-    except OSError:
-        raise OwareError(f"{run} holds no {METRICS}: nothing was logged there") from None
-    rows = []
-    for number, line in enumerate(text.splitlines(), 1):
-        try:
-            rows.append(json.loads(line))
-        except ValueError:
-            raise OwareError(f"{run / METRICS}, line {number}: not what a run logs") from None
-    if not any("unit" in row for row in rows):
-        raise OwareError(f"{run / METRICS} tells of no games: nothing was learned yet")
-    return rows
 
 
 def write_report(run: Path, config: Config, result: TournamentResult | None = None) -> Path:
@@ -84,9 +45,8 @@ def run_page(run: Path, config: Config, result: TournamentResult | None = None) 
 def _sections(
     run: Path, config: Config, rows: Rows, result: TournamentResult | None
 ) -> Iterator[Section]:
-    opponents = sorted({name for row in rows for name in row if name.startswith(EVALUATION)})
-    if opponents:
-        yield Section("Strength while it learned", _strength(rows, opponents))
+    if opponents(rows):
+        yield Section("Strength while it learned", _strength(rows))
     if result is not None:
         yield from tournament_sections(result)
     yield Section("Learning", _curves(rows))
@@ -110,20 +70,12 @@ def _facts(run: Path) -> list[tuple[str, str]]:
     return [(str(name), str(value)) for name, value in made.items() if not isinstance(value, dict)]
 
 
-def _strength(rows: Rows, opponents: list[str]) -> str:
+def _strength(rows: Rows) -> str:
     """The score against each opponent over the minutes, with intervals."""
     with plots.style():
         drawn, axes = plots.figure(size=(6.5, 3.2))
-        for number, name in enumerate(opponents):
-            opponent = name.removeprefix(EVALUATION)
-            found = [row for row in rows if name in row]
-            names = (f"evaluation_low/{opponent}", name, f"evaluation_high/{opponent}")
-            values = np.array([[row[key] for key in names] for row in found])
-            minutes = [row["total/minutes"] for row in found]
-            plots.intervals(axes[0, 0], minutes, values, opponent, number)
-        axes[0, 0].axhline(0.5, color=plots.FAINT, linestyle="--", linewidth=1)
-        axes[0, 0].set(xlabel="minutes", ylabel="score", ylim=(-0.02, 1.02))
-        drawn.legend(loc="outside upper left", ncols=3)
+        draw_strength(axes[0, 0], rows)
+        _legend_above(drawn, axes[0, 0])
         return plot(drawn, "Score against each opponent, with 95 % intervals", 20)
 
 
@@ -133,18 +85,16 @@ def _curves(rows: Rows) -> str:
     for number, (title, (names, label)) in enumerate(CURVES.items(), 21):
         with plots.style():
             drawn, axes = plots.figure(size=(3.6, 2.6))
-            is_empty = True
-            for place, (name, called) in enumerate(names.items()):
-                points = [(row["total/minutes"], row[name]) for row in rows if name in row]
-                if points:
-                    minutes, values = zip(*points, strict=True)
-                    plots.curve(axes[0, 0], minutes, [plots.smooth(values).tolist()], called, place)
-                    is_empty = False
-            axes[0, 0].set(xlabel="minutes", ylabel=label)
-            drawn.legend(loc="outside upper left", ncols=2, fontsize=8.5)
-            if not is_empty:
+            if draw_curves(axes[0, 0], rows, names, label):
+                _legend_above(drawn, axes[0, 0])
                 found.append(plot(drawn, title, number))
     return f'<div class="plots">{"".join(found)}</div>'
+
+
+def _legend_above(drawn: "Figure", axes: "Axes") -> None:
+    """Put the legend where no curve runs: small plots have no corner to spare."""
+    axes.get_legend().remove()
+    drawn.legend(loc="outside upper left", ncols=2, fontsize=8.5)
 
 
 def _graded(row: dict[str, Any]) -> str:

@@ -66,6 +66,15 @@ def test_intervals_reach_from_bound_to_bound(axes):
     assert np.allclose(ends, [[0.4, 0.7], [0.6, 0.8]])
 
 
+def test_a_forest_has_a_row_an_effect_filled_where_it_is_clear(axes):
+    plots.forest(axes, ["clear", "open"], np.array([[0.6, 0.7, 0.8], [0.4, 0.55, 0.7]]))
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["clear", "open"]
+    ends = [bars.get_segments()[0].tolist() for bars in axes.collections]
+    assert np.allclose(ends, [[[0.6, 1], [0.8, 1]], [[0.4, 0], [0.7, 0]]])
+    dots = [line for line in axes.lines if line.get_marker() == "o"]
+    assert [dot.get_markerfacecolor() for dot in dots] == [plots.VERMILLION, "#FFFFFF"]
+
+
 def test_lengths_count_every_game_and_mark_the_median(axes):
     plots.lengths(axes, np.array([10, 20, 30]), bins=4)
     assert sum(bar.get_height() for bar in axes.patches) == 3
