@@ -89,8 +89,11 @@ def look_at(browser: "Browser") -> Iterator[Callable[..., Opened]]:
 
 
 @pytest.fixture(scope="session")
-def tournament() -> TournamentResult:
-    """A small tournament; the longest name is one that a narrow page has no room for."""
+def tournament(browser: "Browser") -> TournamentResult:
+    """A small tournament, played when there is a browser to look at it.
+
+    The longest name is one that a narrow page has no room for.
+    """
     agents = ("random", "greedy", "careful", "alphabeta:depth=2,evaluation=material")
     return run_tournament(TournamentSettings(agents=agents, games=8, workers=0))
 
@@ -105,7 +108,7 @@ def tournament_report(
 
 
 @pytest.fixture(scope="session")
-def run_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def run_report(browser: "Browser", tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of a tiny training run."""
     folder = tmp_path_factory.mktemp("run")
     words = [word for option, value in RUN.items() for word in (option, *value.split())]

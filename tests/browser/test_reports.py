@@ -16,8 +16,7 @@ EACH_LOOK = pytest.mark.parametrize(
 
 
 @pytest.fixture(params=["tournament_report", "run_report"])
-def report(request, browser):
-    """Each of the two; without a browser none is made."""
+def report(request):
     return request.getfixturevalue(request.param)
 
 

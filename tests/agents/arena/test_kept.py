@@ -104,7 +104,10 @@ def test_what_is_no_finished_tournament_is_one_line_and_no_page(name, folder, ca
         (["played", "random", "--report", "out.html"], "played is a tournament, not an agent"),
         (["played", "--games", "8"], "unknown option --games; "),
         (["played", "--report", "no/out.html"], "--report no/out.html: there is no folder no"),
-        (["empty", "--report", "out.html"], "a tournament needs at least two agents, not 1"),
+        (
+            ["empty", "--report", "out.html"],
+            "agents: a tournament needs at least two agents, not 1",
+        ),
         (
             ["random", "greedy", "--games", "0", "--report", "out.html"],
             "games must be greater than or equal to 2, not 0",
