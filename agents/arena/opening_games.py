@@ -1,4 +1,4 @@
-"""How games began: openings that an agent draws from its policy, and the tree of what was played."""
+"""How games began: openings drawn from an agent's policy, and the tree of what was played."""
 
 from typing import final
 

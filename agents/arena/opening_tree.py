@@ -149,7 +149,9 @@ def opening_tree(
 
 
 def blocks(tree: OpeningTree) -> list[Block]:
-    """The lines as :func:`agents.plots.openings` draws them; raises OwareError when there is none.
+    """The lines as :func:`agents.plots.openings` draws them.
+
+    Raises OwareError when there is none.
     """
     if len(tree.moves) == 1:
         raise OwareError(f"the opening tree of {tree.source} has no line: give it a smaller least")

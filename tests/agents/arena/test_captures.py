@@ -65,4 +65,6 @@ def test_the_first_player_is_scored_by_opening(matches):
     winner_is_always_south = matches[0].games._replace(
         scores=np.tile(np.array([30, 18], np.int16), (8, 1))
     )
-    assert south_pair_scores(matches[0]._replace(games=winner_is_always_south)).tolist() == [1.0] * 4
+    assert (
+        south_pair_scores(matches[0]._replace(games=winner_is_always_south)).tolist() == [1.0] * 4
+    )

@@ -130,7 +130,7 @@ def test_played_lines_are_counted_with_their_results():
         assert tree.values[node] == pytest.approx(results[same].mean())
     assert tree.games[tree.plies == 3].sum() == 60
     frequent = played_tree(games, plies=3, least=0.1)
-    assert 0 < frequent.games[1:].min() and (frequent.frequencies >= 0.1).all()
+    assert frequent.games[1:].min() > 0 and (frequent.frequencies >= 0.1).all()
     assert set(lines_of(frequent)) == {
         line for line, share in zip(lines_of(tree), tree.frequencies, strict=True) if share >= 0.1
     }
