@@ -217,10 +217,12 @@ def openings(axes: "Axes", blocks: Sequence[Block]) -> None:
     from matplotlib.colors import Normalize
     from matplotlib.patches import Rectangle
 
-    reach = max([0.05, *(abs(block.value) for block in blocks if np.isfinite(block.value))])
+    values = np.array([block.value for block in blocks])
+    reach = max([0.05, *np.abs(values[np.isfinite(values)])])
     scale = ScalarMappable(Normalize(-reach, reach), cmap="PuOr")
-    for left, width, ply, value, text in blocks:
-        colour = scale.to_rgba(value) if np.isfinite(value) else "#DDDDDD"
+    colours = scale.to_rgba(values)
+    colours[np.isnan(values)] = (0.87, 0.87, 0.87, 1)  # no value: grey
+    for colour, (left, width, ply, value, text) in zip(colours, blocks, strict=True):
         place = (left, ply - 0.5)
         axes.add_patch(Rectangle(place, width, 1, facecolor=colour, edgecolor="#FFFFFF"))
         said = f"{text}\n{width:.0%}" if width >= 0.045 else text if width >= 0.014 else ""

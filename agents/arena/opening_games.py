@@ -1,17 +1,29 @@
 """How games began: openings drawn from an agent's policy, and the tree of what was played."""
 
-from typing import final
+from typing import NamedTuple, final
 
 import numpy as np
 
 from agents.arena.match import Games, pair_count, play_openings
 from agents.arena.opening_tree import ROUNDING, Level, OpeningTree, check_size, join_levels
 from agents.arena.openings import Openings
+from agents.arena.ratings import score_interval
 from agents.base import Agent
 from agents.policy import draw_moves
 from oware_env.errors import OwareError
+from oware_env.notation import parse_moves
 from oware_env.positions import Decisions, Positions
 from oware_env.rules import Rules, initial_board
+
+
+class LineResult(NamedTuple):
+    """How the games that began with a line ended for South: -1 all lost, +1 all won."""
+
+    line: str
+    games: int
+    result: float  # wins minus losses over the games
+    low: float  # its 95 % interval, as if games were independent
+    high: float
 
 
 @final
@@ -63,8 +75,7 @@ def played_tree(
     total = len(games.plies)
     if not total:
         raise OwareError("an opening tree needs games, and there are none")
-    scores = games.scores.astype(np.int64)
-    results = np.sign(scores[:, 0] - scores[:, 1])
+    results = south_results(games)
     top = np.array([-1])
     levels = [Level(top, top, np.ones(1), np.array([results.mean()]), np.array([total]))]
     nodes = np.zeros(total, np.int64)  # where each game stands, -1 where it left the tree
@@ -84,3 +95,25 @@ def played_tree(
         nodes[going] = numbers[lines]
         first += len(step)
     return join_levels(source, rules, levels)
+
+
+def line_results(tree: OpeningTree, games: Games, ply: int) -> list[LineResult]:
+    """The lines of one length in the tree of these games, the most frequent first, with intervals.
+
+    Games that draw their moves from the start on are independent of each other. See
+    :func:`agents.arena.ratings.score_interval`.
+    """
+    points = (south_results(games) + 1) / 2
+    found = []
+    for row in tree.rows(ply):
+        moves = parse_moves(row.line, south_to_move=True)
+        own = points[(games.moves[:, :ply] == moves).all(axis=1)]
+        low, high = score_interval(own)
+        found.append(LineResult(row.line, len(own), 2 * own.mean() - 1, 2 * low - 1, 2 * high - 1))
+    return found
+
+
+def south_results(games: Games) -> np.ndarray:
+    """1 where South won, 0 for a draw, -1 where it lost: int64[G]."""
+    scores = games.scores.astype(np.int64)
+    return np.sign(scores[:, 0] - scores[:, 1])

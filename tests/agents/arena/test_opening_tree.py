@@ -5,8 +5,15 @@ import pytest
 
 import agents
 from agents.arena.match import play_match
-from agents.arena.opening_games import Drawing, play_from_start, played_tree
+from agents.arena.opening_games import (
+    Drawing,
+    line_results,
+    play_from_start,
+    played_tree,
+    south_results,
+)
 from agents.arena.opening_tree import blocks, opening_tree
+from agents.arena.ratings import score_interval
 from oware_env.errors import OwareError
 from oware_env.positions import Decisions
 from oware_env.rules import Rules
@@ -134,6 +141,20 @@ def test_played_lines_are_counted_with_their_results():
     assert set(lines_of(frequent)) == {
         line for line, share in zip(lines_of(tree), tree.frequencies, strict=True) if share >= 0.1
     }
+
+
+def test_results_of_lines_have_the_interval_of_their_games():
+    games = play_match("random", "greedy", games=60).games
+    tree = played_tree(games, plies=2, least=0.02)
+    for ply in (1, 2):
+        found = line_results(tree, games, ply)
+        assert [one.line for one in found] == [row.line for row in tree.rows(ply)]
+        for one, row in zip(found, tree.rows(ply), strict=True):
+            assert one.games == row.games and one.result == pytest.approx(row.value)
+            assert -1 <= one.low <= one.result <= one.high <= 1
+    is_first = games.moves[:, 0] == ord(line_results(tree, games, 1)[0].line) - ord("A")
+    low, high = score_interval((south_results(games)[is_first] + 1) / 2)
+    assert line_results(tree, games, 1)[0][3:] == pytest.approx((2 * low - 1, 2 * high - 1))
 
 
 def test_games_from_the_start_follow_the_policy_and_then_the_agent():
