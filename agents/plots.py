@@ -154,7 +154,7 @@ def intervals(
     axes.errorbar(
         places,
         middle,
-        yerr=[middle - low, high - middle],
+        yerr=np.stack([middle - low, high - middle]).clip(0),  # rounded, a bound may lie inside
         color=COLOURS[number % len(COLOURS)],
         marker=MARKERS[number % len(MARKERS)],
         capsize=3,
