@@ -41,7 +41,7 @@ def unfold(opened):
     return opened.page.frames[1:]
 
 
-@EACH_LOOK
+@pytest.mark.parametrize(("width", "scheme"), [(WIDE, "light"), (NARROW, "dark")])
 def test_every_figure_shows_what_was_plotted(report, look_at, width, scheme):
     opened = look_at(report, width, scheme)
     assert opened.page.evaluate("measure.broken()") == []
