@@ -54,13 +54,19 @@ class SelfPlay(Settings):
     """Seeds of that table; one of up to 10 is built when it is missing."""
     played_on: float = Field(0.1, ge=0, le=1)
     """Share of games that are played on although the table decides them."""
+    lessons: bool = False
+    """Learn also from what the policy makes of the endgames of games that were ended."""
     rescore: bool = True
     """Correct the value targets of finished games by what the table proves."""
 
     @model_validator(mode="after")
     def _nothing_is_given_in_vain(self) -> "SelfPlay":
         """Refuse a value that the mode would not read."""
-        unread = {"none": ("table", "played_on", "rescore"), "search": ("played_on",)}
+        unread = {
+            "none": ("table", "played_on", "lessons", "rescore"),
+            "search": ("played_on", "lessons"),
+            "adjudicate": ("lessons",),
+        }
         for name in unread.get(self.endgames, ()):
             if getattr(self, name) != type(self).model_fields[name].default:
                 raise ValueError(f"{name} is not read when endgames is {self.endgames!r}")
@@ -233,6 +239,7 @@ ONLY_READ_BY = {
             "endgames",
             "table",
             "played_on",
+            "lessons",
             "rescore",
         ),
         "learning": ("samples_per_position", "value_mix"),

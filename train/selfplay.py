@@ -19,10 +19,9 @@ from oware_env.positions import Positions, game_keys
 from oware_env.rules import MOVE_LIMIT, RUNNING, initial_board
 from train.config import Config
 from train.endgames import Endgames
+from train.lessons import LEAST_CHANCE, Lessons
 from train.memory import peak_memory
-from train.samples import GameEnds, Noted, Samples, make_samples, rescore
-
-LEAST_CHANCE = 1e-6  # added to a proved move's, so that there is always one to play
+from train.samples import GameEnds, Noted, Samples, join, make_samples, rescore
 
 
 class SelfPlayUnit(NamedTuple):
@@ -111,10 +110,13 @@ def play_unit(unit: SelfPlayUnit) -> Played:
         table=endgames.search_table,
     )
     diary = _Diary()
-    while _goes_on(games, endgames, diary):
+    lessons = Lessons(endgames, evaluator, config.rules)
+    while _goes_on(games, endgames, diary, lessons):
         games.play(_decide(games, search, unit, diary, endgames))
     ends = GameEnds(games.scores, games.lengths, games.reasons)
-    samples, rescored = diary.samples(ends, endgames, unit.number * config.selfplay.games)
+    first_game = unit.number * config.selfplay.games
+    samples, rescored = diary.samples(ends, endgames, first_game)
+    learned = lessons.samples(first_game) if config.selfplay.lessons else None
     figures = game_figures(ends) | {
         "games": float(len(ends.plies)),
         "adjudicated": float((ends.reasons == RUNNING).mean()),
@@ -122,6 +124,7 @@ def play_unit(unit: SelfPlayUnit) -> Played:
         "policy_entropy": diary.entropy / max(1, diary.searched),
         "search_surprise": diary.surprise / max(1, diary.searched),
         "positions": float(len(samples)),
+        "lessons": float(0 if learned is None else len(learned)),
         "simulations": float(diary.simulations),
         "evaluations": float(evaluator.judged),
         "cache_hits": 1.0 - evaluator.judged / max(1, evaluator.asked),
@@ -129,7 +132,8 @@ def play_unit(unit: SelfPlayUnit) -> Played:
         "network_seconds": network_seconds(judge, evaluator),
         "memory": peak_memory(),
     }
-    return Played(samples, ends, games.moves(), figures)
+    whole = samples if learned is None else join([samples, learned])
+    return Played(whole, ends, games.moves(), figures)
 
 
 def network_seconds(network: NetworkEvaluator, memory: CachedEvaluator) -> float:
@@ -148,7 +152,7 @@ def start_games(config: Config, number: int) -> Lockstep:
     return Lockstep(Positions(boards, plies, keys), south, config.rules, keeps_moves=True)
 
 
-def _goes_on(games: Lockstep, endgames: Endgames, diary: _Diary) -> bool:
+def _goes_on(games: Lockstep, endgames: Endgames, diary: _Diary, lessons: Lessons) -> bool:
     """Whether a game still runs when those that are decided have been ended.
 
     The position in which a game ends so is noted, without a policy target: what it is worth is
@@ -157,6 +161,7 @@ def _goes_on(games: Lockstep, endgames: Endgames, diary: _Diary) -> bool:
     rows, scores = endgames.decided(games)
     if rows.any():
         diary.note(games, rows, np.zeros((len(scores), 6)))
+        lessons.take(games, rows)
         games.stop(rows, scores)
     return games.running > 0
 
