@@ -24,7 +24,7 @@ _SHORT = {"?": "help", "h": "hint", "u": "undo", "q": "quit", "exit": "quit"}
 _HELP = """\
   A to F         sow from a house, in either case; only legal houses are taken
   hint      (h)  the move {adviser} would play here, and what it does
-  analyse        what {adviser} thinks of every house, and what is proved of it
+  analyse        its policy and value, and what a table proves of each house
   explain X      what sowing from house X does, or why it is not legal;
                  without X: every legal house
   undo      (u)  take back to your last turn
