@@ -13,7 +13,7 @@ CACHE := popen//env:NUMBA_CACHE_DIR=$(CURDIR)/.pytest_cache/kernels
 PROCESSES := --dist loadfile --tx "$(CACHE)/1" --tx "$(CACHE)/2"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup train test test-slow compat check bench play notebooks
+.PHONY: help setup train test test-slow compat check bench play notebooks lab
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -63,5 +63,8 @@ bench: setup ## speed beside other projects, measured now (under three minutes)
 play: setup ## play against an agent in the terminal: make play ARGS="alphabeta:depth=6"
 	@$(BIN)/oware-play $(ARGS)
 
-notebooks: setup ## open the notebooks in JupyterLab
+notebooks: setup ## run all notebooks from top to bottom and compare with what they show
+	@$(BIN)/python -m pytest -q $(PROCESSES) --dist load tests/test_notebooks.py $(ARGS)
+
+lab: setup ## open the notebooks in JupyterLab
 	@$(BIN)/jupyter lab notebooks

@@ -13,12 +13,17 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from agents.plots import FAINT, INK
+from agents.plots import BLUE, FAINT, INK
 from oware_env.errors import OwareError
 from oware_env.replay import Replay
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+NUMBER = re.compile(r"[-+<>?]? ?\d|\(|$")  # a cell in brackets says why there is none
+POINTS = 72  # an inch; one of the drawing is at least one pixel of the page
+GROWTH = 1.4  # and at most so many
 
 
 class Section(NamedTuple):
@@ -53,7 +58,8 @@ def write_page(text: str, path: str | Path) -> Path:
 def plot(drawn: "Figure", caption: str, number: int) -> str:
     """A matplotlib figure as inline SVG; ``number`` keeps the plots of a page apart.
 
-    Its ink follows the page's, so it reads on light and dark.
+    Its ink follows the page's, so it reads on light and dark. It grows and shrinks with the page
+    as long as its text can be read; on a narrower page it scrolls.
     """
     text = io.StringIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # would name a site
@@ -61,21 +67,34 @@ def plot(drawn: "Figure", caption: str, number: int) -> str:
     svg = text.getvalue()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>plot{number}-", svg)
-    for colour, name in ((INK, "ink"), (FAINT, "faint")):
+    for colour, name in ((INK, "ink"), (FAINT, "faint"), (BLUE, "accent")):
         svg = re.sub(colour, f"var(--{name})", svg, flags=re.IGNORECASE)
-    # A width of its own would not shrink with the page.
-    svg = re.sub(r'(<svg[^>]*?) width="[^"]*" height="[^"]*"', r"\1", svg, count=1)
-    svg = re.sub(r'(<svg[^>]*?) height="[^"]*"(.*?) width="[^"]*"', r"\1\2", svg, count=1)
-    svg = svg.replace("<svg", f'<svg role="img" aria-label="{escape(caption, quote=True)}"', 1)
-    return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
+    end = svg.index(">")
+    # A width of its own would not change with the page.
+    tag = re.sub(r' (width|height)="[^"]*"', "", svg[:end])
+    least = drawn.get_figwidth() * POINTS
+    size = f"min-width:{least:.0f}px;max-width:{GROWTH * least:.0f}px"
+    label = escape(caption, quote=True)
+    svg = f'{tag} role="img" aria-label="{label}" style="{size}"{svg[end:]}'
+    return (
+        f'<figure><div class="wide">{svg}</div><figcaption>{escape(caption)}</figcaption></figure>'
+    )
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table of plain text; the second column is the one with names."""
-    head = "".join(f"<th>{escape(title)}</th>" for title in titles)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
+    """A table of plain text; columns that hold nothing but numbers are set to the right."""
+    lines = [list(row) for row in rows]
+    right = [all(map(NUMBER.match, column)) for column in zip(*lines, strict=True)]
+    marks = [' class="number"' if is_number else "" for is_number in right or [False] * len(titles)]
+
+    def line(kind: str, cells: Sequence[str]) -> str:
+        """One row of cells of a kind."""
+        return "".join(
+            f"<{kind}{mark}>{escape(cell)}</{kind}>"
+            for mark, cell in zip(marks, cells, strict=True)
+        )
+
+    head, body = line("th", titles), "".join(f"<tr>{line('td', cells)}</tr>" for cells in lines)
     whole = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return f'<div class="wide">{whole}</div>'
 

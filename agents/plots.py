@@ -162,6 +162,29 @@ def intervals(
     )
 
 
+def forest(axes: "Axes", names: Sequence[str], values: np.ndarray, neutral: float = 0.5) -> None:
+    """Effects with their 95 % intervals, a row each from the top; filled where they exclude none.
+
+    ``values`` float[N, 3]: lower bound, value, upper bound; ``neutral`` is no effect.
+    """
+    rows = range(len(names))[::-1]
+    axes.axvline(neutral, color=FAINT, linestyle="--", linewidth=1)
+    for row, (low, middle, high) in zip(rows, np.asarray(values, np.float64), strict=True):
+        is_clear = low > neutral or high < neutral
+        axes.errorbar(
+            middle,
+            row,
+            xerr=[[middle - low], [high - middle]],
+            fmt="o",
+            color=VERMILLION if is_clear else BLUE,
+            markerfacecolor=VERMILLION if is_clear else "#FFFFFF",
+            capsize=4,
+        )
+    axes.set_yticks(rows, names)
+    axes.grid(False, axis="y")
+    axes.set(ylim=(-0.7, len(names) - 0.3))
+
+
 def lengths(axes: "Axes", plies: np.ndarray, bins: int = 40) -> None:
     """How long games are: a histogram of their plies, the median marked."""
     axes.hist(plies, bins=bins, color=SKY, edgecolor="#FFFFFF", linewidth=0.3)
@@ -196,3 +219,41 @@ def calibration(axes: "Axes", said: np.ndarray, happened: np.ndarray, counts: np
     axes.set(
         xlabel="value it gives", ylabel="mean true result", xlim=(-1.05, 1.05), ylim=(-1.05, 1.05)
     )
+
+
+class Block(NamedTuple):
+    """One line of play in :func:`openings`."""
+
+    left: float  # where it begins, and its width, as shares of all games
+    width: float
+    ply: int  # 1 for the first move
+    value: float  # of the first player, -1 to 1; NaN for none
+    text: str  # the move
+
+
+def openings(axes: "Axes", blocks: Sequence[Block]) -> None:
+    """An opening tree, one row a ply: widths are shares of games, colours the first player's value.
+
+    A block lies below the line it continues; what is missing of a row is rarer than the tree shows.
+    """
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+    from matplotlib.patches import Rectangle
+
+    values = np.array([block.value for block in blocks])
+    reach = max([0.05, *np.abs(values[np.isfinite(values)])])
+    scale = ScalarMappable(Normalize(-reach, reach), cmap="PuOr")
+    colours = scale.to_rgba(values)
+    colours[np.isnan(values)] = (0.87, 0.87, 0.87, 1)  # no value: grey
+    for colour, (left, width, ply, value, text) in zip(colours, blocks, strict=True):
+        place = (left, ply - 0.5)
+        axes.add_patch(Rectangle(place, width, 1, facecolor=colour, edgecolor="#FFFFFF"))
+        said = f"{text}\n{width:.0%}" if width >= 0.045 else text if width >= 0.014 else ""
+        ink = "#FFFFFF" if abs(value) > 0.7 * reach else INK
+        axes.text(left + width / 2, ply, said, ha="center", va="center", color=ink, size=8)
+    bar = axes.figure.colorbar(scale, ax=axes, label="value for the first player", pad=0.01)
+    bar.outline.set_visible(False)
+    axes.grid(False)
+    plies = sorted({block.ply for block in blocks})
+    axes.set_yticks(plies, [f"{ply}  {'South' if ply % 2 else 'North'}" for ply in plies])
+    axes.set(xlim=(0, 1), ylim=(plies[-1] + 0.5, plies[0] - 0.5), xlabel="share of games")

@@ -54,6 +54,10 @@ class Settings(BaseModel):
         return {key: tuple(v) if isinstance(v, list) else v for key, v in data.items()}
 
 
+class Switch(str):
+    """The help text of a command's own option that takes no value."""
+
+
 class Command(NamedTuple):
     """A command line, read."""
 
@@ -107,8 +111,9 @@ def parse_command(
 ) -> Command:
     """Read ``[CONFIG.toml] [words] [--section.field value ...]``; ``--help`` prints and exits.
 
-    Words fill the tuple field ``positional``. ``options`` are the command's own, each with one
-    value and its help text. Raises :class:`OwareError` in one line.
+    Words fill the tuple field ``positional``. ``options`` are the command's own with their help
+    texts; each has one value unless its text is a :class:`Switch`. Raises :class:`OwareError` in
+    one line.
     """
     fields = _leaves(model)
     words, given = _split(arguments, fields, options)
@@ -238,6 +243,11 @@ def _read_option(
     if (key not in fields and key not in options) or (switched_off and not is_switch):
         names = [f"--{known.replace('_', '-')}" for known in (*fields, *options)]
         raise OwareError(f"unknown option --{name}{nearest('--' + name, names)}")
+    if isinstance(options.get(key), Switch):
+        if equals:
+            raise OwareError(f"option --{name} takes no value, not {text!r}")
+        given[key] = True
+        return
     if is_switch and not equals:
         given[key] = not switched_off
         return
@@ -276,7 +286,10 @@ def _print_help(
     with suppress(SystemExit), redirect_stdout(help_text):
         tyro.cli(model, args=["--help"], **defaults)
     # tyro's usage line and paragraph do not know of words and the command's own options.
-    own = [f"--{name} {name.upper()}: {text}" for name, text in options.items()]
+    own = [
+        f"--{name}: {text}" if isinstance(text, Switch) else f"--{name} {name.upper()}: {text}"
+        for name, text in options.items()
+    ]
     fields = help_text.getvalue().partition("\n\n")[2].strip()
     print("\n".join([description, *own, "", fields]))
     raise SystemExit(0)

@@ -17,6 +17,7 @@ from benchmarks.endgames import endgames
 from benchmarks.figure import Figure, show
 from benchmarks.random_play import random_play
 from benchmarks.search import lockstep_search
+from benchmarks.selfplay import selfplay
 from benchmarks.state import state_play
 from benchmarks.vector import vector_steps
 
@@ -81,6 +82,7 @@ def main() -> int:
         for measure in (random_play, batch_steps, vector_steps, aec_loop, state_play):
             figures.append(measure())
         figures += lockstep_search()
+        figures += selfplay()
         figures += endgames()
     console = Console()
     if not console.is_terminal:

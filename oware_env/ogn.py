@@ -8,11 +8,14 @@ parentheses are skipped.
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
 from typing import NamedTuple
 
 from oware_env.errors import OwareError
 
 RESULT = re.compile(r"\d+-\d+|\*")
+LONGEST = 40  # characters of a move, a result or a position: none that means anything has more
 _TAG_NAME = re.compile(r"\w+", re.ASCII)
 _TOKEN = re.compile(
     r"""
@@ -31,6 +34,12 @@ class Word(NamedTuple):
     text: str
     line: int
 
+    @property
+    def shown(self) -> str:
+        """The text for a message: short, and nothing in it that a terminal would obey."""
+        brief = self.text[:LONGEST]
+        return brief if brief.isprintable() else repr(brief)
+
 
 class OgnGame(NamedTuple):
     """One game as it is written."""
@@ -38,6 +47,19 @@ class OgnGame(NamedTuple):
     line: int  # where it begins
     tags: dict[str, Word]  # values by name
     words: list[Word]  # move numbers, moves, result
+
+
+def read_text(path: str | PathLike[str]) -> str:
+    """The text of a file. Raises :class:`OwareError` that names it when there is none to read."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise OwareError(f"cannot read {path}: {error.strerror}") from None
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise OwareError(f"{path} is no OGN file: line {line} is not text in UTF-8") from None
 
 
 def split_games(text: str) -> list[OgnGame]:
@@ -76,7 +98,7 @@ def _tokens(text: str) -> Iterator[tuple[str, Word]]:
         elif not opened and match["name"]:
             yield match["name"], Word(re.sub(r"\\(.)", r"\1", match["value"]), line)
         elif not opened and match["word"]:
-            yield "", Word(match["word"], line)
+            yield "", Word(match["word"][:LONGEST], line)
         line += match[0].count("\n")
         place = match.end()
     if opened:

@@ -14,7 +14,7 @@ import numpy as np
 from oware_env.errors import OwareError
 from oware_env.game_arrays import GameArrays, load_arrays, replay, save_arrays
 from oware_env.notation import START, move_letter, parse_move
-from oware_env.ogn import RESULT, OgnGame, Word, check_tags, join_game, split_games
+from oware_env.ogn import RESULT, OgnGame, Word, check_tags, join_game, read_text, split_games
 from oware_env.rules import BOARD, Rules, describe_rules
 from oware_env.state import Outcome, State
 
@@ -23,6 +23,7 @@ __all__ = [
     "GameRecord",
     "load_arrays",
     "load_games",
+    "load_ogn",
     "read_ogn",
     "replay",
     "save_arrays",
@@ -151,10 +152,19 @@ def read_ogn(text: str) -> list[GameRecord]:
     return [_read_game(game) for game in games]
 
 
+def load_ogn(path: str | PathLike[str]) -> list[GameRecord]:
+    """The games of an OGN file. Raises as :func:`read_ogn` does, naming the file as well."""
+    text = read_text(path)
+    try:
+        return read_ogn(text)
+    except OwareError as error:
+        raise OwareError(f"{path}: {error}") from None
+
+
 def _read_game(game: OgnGame) -> GameRecord:
     variant = game.tags.get("Variant", Word("Abapa", game.line))
     if variant.text.lower() not in ("abapa", UNKNOWN):
-        raise OwareError(f"line {variant.line}: Variant is {variant.text!r}, only Abapa is played")
+        raise OwareError(f"line {variant.line}: Variant is {variant.shown!r}, only Abapa is played")
     start = state = _read_start(game)
     moves: list[int] = []
     claims = [game.tags["Result"]] if "Result" in game.tags else []
@@ -177,7 +187,7 @@ def _read_start(game: OgnGame) -> State:
     position = game.tags.get("FEN", Word(START, game.line))
     rules = Rules(max_plies=_whole_number(game, "MaxPlies", Rules().max_plies))
     try:
-        return State.parse(position.text, rules, _whole_number(game, "Ply", 0))
+        return State.parse(position.shown, rules, _whole_number(game, "Ply", 0))
     except OwareError as error:
         raise OwareError(f"line {position.line}: {error}") from None
 
@@ -185,14 +195,14 @@ def _read_start(game: OgnGame) -> State:
 def _whole_number(game: OgnGame, name: str, default: int) -> int:
     word = game.tags.get(name, Word(str(default), game.line))
     if not re.fullmatch(r"[0-9]{1,10}", word.text):
-        raise OwareError(f"line {word.line}: {name} must be a whole number, not {word.text!r}")
+        raise OwareError(f"line {word.line}: {name} must be a whole number, not {word.shown!r}")
     return int(word.text)
 
 
 def _read_move(state: State, word: Word, count: int) -> State:
     """The state after a written move; ``count`` plies of the numbering went before it."""
     side = "South" if state.south_to_move else "North"
-    place = f"line {word.line}, move {count // 2 + 1} of {side} ({word.text})"
+    place = f"line {word.line}, move {count // 2 + 1} of {side} ({word.shown})"
     marked = _MARKED_MOVE.fullmatch(word.text)
     try:
         after = state.play(marked["letter"] if marked else word.text)
@@ -212,14 +222,16 @@ def _check_result(claim: Word, final: State) -> None:
         return
     if not RESULT.fullmatch(claim.text):
         raise OwareError(
-            f"line {claim.line}: {claim.text!r} is no result; one is South's seeds, '-' and "
+            f"line {claim.line}: {claim.shown!r} is no result; one is South's seeds, '-' and "
             "North's, such as 27-21, or * for a game that is not over"
         )
     outcome = final.outcome
     given = "leave the game unfinished (*)"
     if outcome is not None:
         given = f"end {_result(final)} ({outcome.reason})"
-    raise OwareError(f"line {claim.line}: the result is said to be {claim.text}, the moves {given}")
+    raise OwareError(
+        f"line {claim.line}: the result is said to be {claim.shown}, the moves {given}"
+    )
 
 
 def _result(final: State) -> str:

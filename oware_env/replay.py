@@ -17,6 +17,7 @@ from oware_env.errors import OwareError
 from oware_env.notation import move_letter
 from oware_env.records import GameRecord
 from oware_env.render_shapes import to_svg
+from oware_env.render_themes import ADAPTS, adaptive_style
 
 FRAME_HEIGHT = 760  # of the frame that a notebook shows, in pixels
 
@@ -67,6 +68,8 @@ class Replay:
         return _template() % {
             "title": f"{names[0]} – {names[1]}",
             "result": escape(last.result or f"not finished, {len(letters)} moves"),
+            "adapts": adaptive_style(),
+            "adapting": ADAPTS,
             "label": labels[0],
             "width": render.WIDTH,
             "height": height,
@@ -123,9 +126,9 @@ class Replay:
         return (
             '<svg class="values" viewBox="0 0 100 40" preserveAspectRatio="none" height="80" '
             'style="height:80px" role="img" aria-label="value for South over the game">'
-            '<line x1="0" x2="100" y1="20" y2="20" stroke="#75695C" stroke-width="0.3"/>'
+            '<line x1="0" x2="100" y1="20" y2="20" style="stroke:var(--faint)" stroke-width="0.3"/>'
             '<line id="now" x1="0" x2="0" y1="0" y2="40" stroke="#D55E00" stroke-width="0.5"/>'
-            f'<polyline points="{" ".join(points)}" fill="none" stroke="#0072B2" '
+            f'<polyline points="{" ".join(points)}" fill="none" style="stroke:var(--accent)" '
             'stroke-width="2" vector-effect="non-scaling-stroke"/></svg>'
         )
 

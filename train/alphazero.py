@@ -10,12 +10,10 @@ from typing import Any, final
 
 from torch import Tensor
 
-from agents.neural.checkpoint import read_tensors
 from train.config import Config
 from train.endgames import open_mode_table
 from train.learner import LOSSES, Learner
 from train.replay import ReplayWindow
-from train.restarts import Archive, Starts
 from train.selfplay import Played, play_unit
 from train.training import train_new_run
 
@@ -43,7 +41,6 @@ class AlphaZero:
         self.config = config.require_algorithm("alphazero")
         open_mode_table(config)
         self.learner = Learner(config)
-        self.archive = Archive(config)
         self.positions = 0
 
     def open(self, folder: Path) -> None:
@@ -54,20 +51,14 @@ class AlphaZero:
         """The averaged weights, whatever the unit's number."""
         return self.learner.playing_weights()
 
-    def unit_starts(self, number: int) -> Starts | None:
-        """Where the search was most wrong in games of the last units, for ``restarts``."""
-        return self.archive.draw(number)
-
     def learn(self, played: Played, progress: float, most_steps: int) -> dict[str, float]:
         """Take one unit: its positions into the window, then the steps they are worth."""
         self.window.add(played.samples)
-        self.archive.add(played.samples)
         self.positions = self.window.total
         settings = self.config.learning
         steps = max(1, round(len(played.samples) * settings.samples_per_position / settings.batch))
         learned = self.learner.learn(self.window, min(steps, most_steps), progress)
-        figures = unit_figures(played, learned) | {"window/positions": len(self.window)}
-        return figures | self.archive.figures()
+        return unit_figures(played, learned) | {"window/positions": len(self.window)}
 
     def summary(self, figures: dict[str, float]) -> str:
         """Speed and losses in a few words."""
@@ -77,18 +68,16 @@ class AlphaZero:
         )
 
     def tensors(self) -> dict[str, dict[str, Tensor]]:
-        """Where games may begin again; the positions learned from lie in files of their own."""
-        return {"archive": self.archive.tensors()} if self.archive.is_used else {}
+        """None: the positions learned from lie in files of their own."""
+        return {}
 
     def state(self) -> dict[str, Any]:
         """How much of the replay files there is, and their checksums."""
         return {"replay": self.window.state()}
 
     def restore(self, folder: Path, state: dict[str, Any]) -> None:
-        """Go on with replay window and archive of a checkpoint; OwareError when damaged."""
+        """Go on with the replay window of a checkpoint; OwareError when it is damaged."""
         self.window.restore(state["replay"])
-        if self.archive.is_used:
-            self.archive.restore(read_tensors(folder, "archive"))
 
     def close(self) -> None:
         """Close the replay files."""

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from agents.settings import Settings, nearest, parse_command, read_settings, run_command
+from agents.settings import (
+    Settings,
+    Switch,
+    nearest,
+    parse_command,
+    read_settings,
+    run_command,
+)
 from oware_env.errors import OwareError
 from train.algorithms import algorithm_of
 from train.config import Budget, Config
@@ -27,8 +34,11 @@ oware-train replay runs/quick 17                    print a game that was learne
 oware-train report runs/quick                       write its report.html again
 oware-train export runs/quick                       its positions as a data set for NumPy
 oware-train release runs/quick my-agent             a folder with all it needs to play, to share
-
---profile: say at the end where the time went"""
+"""
+OPTIONS = {
+    "resume": "go on with the run of this folder",
+    "profile": Switch("say at the end where the time went"),
+}
 
 # What may differ when a run goes on: it decides how much is done, not what.
 HARMLESS = ("budget.", "evaluation.", "workers", "checkpoint", "device", "replay.keep")
@@ -46,10 +56,8 @@ def train(arguments: Sequence[str]) -> None:
         actions[arguments[0]](arguments[1:])
         return
     started = time.monotonic()
-    options = {"resume": "go on with the run of this folder"}
-    shows_profile = "--profile" in arguments
-    arguments = with_one_budget([word for word in arguments if word != "--profile"])
-    command = parse_command(Config, arguments, description=DESCRIPTION, options=options)
+    arguments = with_one_budget(arguments)
+    command = parse_command(Config, arguments, description=DESCRIPTION, options=OPTIONS)
     if "resume" in command.options:
         if command.config is not None:
             raise OwareError("--resume takes the run's own config.toml: give no other file")
@@ -57,7 +65,7 @@ def train(arguments: Sequence[str]) -> None:
     else:
         config, folder = command.settings, None
     path = _train(config, folder, started)
-    if shows_profile:
+    if "profile" in command.options:
         _show_profile(path, config)
     result = _show_final_table(path, config) if config.evaluation.at_end else None
     if config.evaluation.report:
@@ -161,9 +169,7 @@ def _resumed(arguments: Sequence[str], folder: str) -> tuple[Config, Path]:
     path = run_path(folder)
     before = run_config(path)
     rest = [str(path / CONFIG), *arguments]
-    after: Config = parse_command(
-        Config, rest, description=DESCRIPTION, options={"resume": ""}
-    ).settings
+    after: Config = parse_command(Config, rest, description=DESCRIPTION, options=OPTIONS).settings
     for key, (was, now) in differences(before, after).items():
         if not key.startswith(HARMLESS):
             raise OwareError(

@@ -46,8 +46,6 @@ class SelfPlay(Settings):
     """Afterwards they are drawn in proportion to visits to this power."""
     search_plies: int = Field(200, ge=1)
     """Later plies are played by the raw policy and give no policy target: long games loop."""
-    restarts: float = Field(0.0, ge=0, le=1)
-    """Share of games that begin where the search was most wrong in games of the last units."""
     lag: int = Field(4, ge=1, le=64)
     """Unit k is played with the weights learned from units up to k - lag."""
     endgames: Literal["none", "adjudicate", "search", "both"] = "both"
@@ -232,7 +230,6 @@ ONLY_READ_BY = {
             "temperature_plies",
             "late_exponent",
             "search_plies",
-            "restarts",
             "endgames",
             "table",
             "played_on",

@@ -1,9 +1,8 @@
 """Every game of a run, kept so that any can be played again, move by move.
 
 A game's number is that of its unit times the games of a unit, plus its place there; it is also
-what its random numbers are keyed by. The start of most follows from the configuration, so only the
-moves and the result are kept: some 130 bytes a game, in append-only files (:mod:`train.shards`).
-Games that began elsewhere (``selfplay.restarts``) have their start in a file of its own.
+what its random numbers are keyed by. Its start follows from the configuration, so only the moves
+and the result are kept: some 130 bytes a game, in append-only files (:mod:`train.shards`).
 """
 
 from collections.abc import Iterator
@@ -18,9 +17,7 @@ from oware_env.errors import OwareError
 from oware_env.notation import move_letter
 from oware_env.records import GameRecord
 from oware_env.rules import REASONS, RUNNING
-from oware_env.state import State
 from train.config import Config
-from train.restarts import Starts
 from train.samples import GameEnds
 from train.selfplay import start_games
 from train.shards import Shards
@@ -29,8 +26,6 @@ GAME = np.dtype(
     [("first", "<i8"), ("moves", "<i4"), ("south", "<i2"), ("north", "<i2"), ("reason", "i1")]
 )
 MOVE = np.dtype("i1")
-START = np.dtype([("game", "<i8"), ("board", "i1", 14), ("ply", "<i4")])  # South at even plies
-NO_STARTS = {"rows": 0, "first": 0, "checksums": {}}  # of runs from before there were any
 ADJUDICATED = "adjudicated by the table of endgames"
 
 
@@ -50,25 +45,10 @@ class GameStore:
         """An empty store whose files go into ``folder``/games."""
         self._games = Shards(folder / "games" / "results", GAME)
         self._moves = Shards(folder / "games" / "moves", MOVE, rows_per_file=1 << 23)
-        self._starts = Shards(folder / "games" / "starts", START)
 
-    def add(
-        self,
-        moves: tuple[np.ndarray, np.ndarray],
-        ends: GameEnds,
-        starts: Starts | None = None,
-    ) -> None:
-        """Add the games of the next unit; ``moves`` as in Lockstep.moves. OwareError: disk full.
-
-        ``starts`` are where the last of them began.
-        """
+    def add(self, moves: tuple[np.ndarray, np.ndarray], ends: GameEnds) -> None:
+        """Add the games of the next unit; ``moves`` as in Lockstep.moves. OwareError: disk full."""
         played, offsets = moves
-        if starts is not None:
-            count = len(starts.plies)
-            begun = np.empty(count, START)
-            begun["game"] = len(self) + len(ends.plies) - count + np.arange(count)
-            begun["board"], begun["ply"] = starts.boards, starts.plies
-            self._starts.append(begun)
         rows = np.empty(len(ends.plies), GAME)
         rows["first"] = self._moves.rows + offsets[:-1]
         rows["moves"] = np.diff(offsets)
@@ -84,12 +64,12 @@ class GameStore:
     def restore(self, state: dict[str, Any]) -> None:
         """Go on with the games that :meth:`state` told of; OwareError when a file is damaged."""
         for name, shards in self._shards.items():
-            shards.restore(state.get(name, NO_STARTS))
+            shards.restore(state[name])
 
     def look_at(self, state: dict[str, Any]) -> None:
         """Read the games that :meth:`state` told of and change nothing; raises as above."""
         for name, shards in self._shards.items():
-            shards.look_at(state.get(name, NO_STARTS))
+            shards.look_at(state[name])
 
     def close(self) -> None:
         """Close the files."""
@@ -98,7 +78,7 @@ class GameStore:
 
     @property
     def _shards(self) -> dict[str, Shards]:
-        return {"results": self._games, "moves": self._moves, "starts": self._starts}
+        return {"results": self._games, "moves": self._moves}
 
     def __len__(self) -> int:
         return self._games.rows
@@ -109,20 +89,11 @@ class GameStore:
             raise OwareError(f"there is no game {number}: the run holds games 0 to {len(self) - 1}")
         row = self._games.read(number, number + 1)[0]
         moves = self._moves.read(int(row["first"]), int(row["first"]) + int(row["moves"]))
-        start = self._start(number, config)
+        unit, place = divmod(number, config.selfplay.games)
+        start = start_games(config, unit).state(place)
         reason = REASONS[row["reason"]] if row["reason"] != RUNNING else ADJUDICATED
         scores = (int(row["south"]), int(row["north"]))
         return KeptGame(number, GameRecord.from_moves(moves.tolist(), start), scores, reason)
-
-    def _start(self, number: int, config: Config) -> State:
-        """Where a game began."""
-        begun = self._starts.read(0, self._starts.rows)
-        found = begun[begun["game"] == number]
-        if len(found):
-            ply = int(found["ply"][0])
-            return State.from_board(found["board"][0], ply % 2 == 0, config.rules, ply)
-        unit, place = divmod(number, config.selfplay.games)
-        return start_games(config, unit).state(place)
 
 
 def kept_game(run: Path, number: int, config: Config) -> KeptGame:

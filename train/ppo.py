@@ -251,9 +251,6 @@ class PPO:
         past = self.pool.draw(self.config.seed, number)
         return pack_pair(self.learner.network.state_dict(), past)
 
-    def unit_starts(self, number: int) -> None:
-        """Every game begins at the opening."""
-
     def learn(self, played: Played, progress: float, most_steps: int) -> dict[str, float]:
         """Learn from a unit and, now and then, put a copy of the weights into the pool."""
         learned = learn_unit(self.learner, played.experience, progress, most_steps)

@@ -5,7 +5,6 @@ plays units and now and then an evaluation; the driver learns, waits for the nex
 the books. Speed in the network is set against the fastest product that this machine does.
 """
 
-import json
 import statistics
 import time
 from pathlib import Path
@@ -15,7 +14,7 @@ import torch
 
 from agents.neural.network import operations
 from train.config import Config
-from train.run import METRICS
+from train.metrics import read_log
 
 PEAK_SIZE = 512  # rows and columns of the matrices that the peak is measured with
 PEAK_ROUNDS = 15
@@ -42,9 +41,8 @@ class Profile(NamedTuple):
 
 
 def read_profile(run: Path, config: Config) -> Profile:
-    """Add up the metrics of a run that was not interrupted."""
-    lines = [json.loads(line) for line in (run / METRICS).read_text("utf-8").splitlines()]
-    units = [line for line in lines if "time/unit" in line]
+    """Add up the metrics of a run that was not interrupted. Raises OwareError without any."""
+    units = [line for line in read_log(run) if "time/unit" in line]
 
     def total(name: str) -> float:
         """The sum of a figure over all units."""

@@ -8,7 +8,6 @@ from torch import Tensor
 
 from train.config import Config
 from train.learner import Learner
-from train.restarts import Starts
 from train.selfplay import SelfPlayUnit
 
 
@@ -37,10 +36,6 @@ class Algorithm(Protocol):
 
     def unit_weights(self, number: int) -> bytes:
         """What unit ``number`` is played with, as things stand now."""
-        ...
-
-    def unit_starts(self, number: int) -> Starts | None:
-        """Where the last games of unit ``number`` begin instead of the opening, if any do."""
         ...
 
     def learn(self, played: Any, progress: float, most_steps: int) -> dict[str, float]:

@@ -1,11 +1,10 @@
 """``oware-train release``: what plays of a run, as a small checkpoint folder to share."""
 
-import json
 from pathlib import Path
 
 from agents.neural.checkpoint import newest_checkpoint, read_state, read_tensors, write_checkpoint
 from oware_env.errors import OwareError
-from train.run import PROVENANCE
+from train.run import read_provenance
 
 PLAYS = "ema"  # the averaged weights
 TOLD = ("rules", "network", "config", "seed", "commit", "torch")
@@ -23,7 +22,7 @@ def release(run: Path, folder: Path) -> str:
     checkpoint = newest_checkpoint(run)
     state = read_state(checkpoint)
     about = {name: state[name] for name in (*TOLD, *TOLD_OF_LEARNING)}
-    about["machine"] = json.loads((run / PROVENANCE).read_text(encoding="utf-8"))["machine"]
+    about["machine"] = read_provenance(run)["machine"]
     write_checkpoint(folder, {PLAYS: read_tensors(checkpoint, PLAYS)}, about)
     size = sum(file.stat().st_size for file in folder.iterdir())
     return f"{folder} holds the agent of {run} ({size / 1e6:.1f} MB): play it as {folder}:sims=64"

@@ -203,6 +203,15 @@ def provenance(seed: int) -> dict[str, Any]:
     }
 
 
+def read_provenance(run: Path) -> dict[str, Any]:
+    """What :func:`provenance` noted as a run began. Raises OwareError when it cannot be read."""
+    with suppress(OSError, ValueError):
+        made = json.loads((run / PROVENANCE).read_text(encoding="utf-8"))
+        if isinstance(made, dict):
+            return made
+    raise OwareError(f"{run / PROVENANCE} cannot be read: it says how the run began")
+
+
 def commit() -> str:
     """The checkout's commit, with ``+`` when files differ from it; ``unknown`` outside git."""
     root = Path(__file__).resolve().parent

@@ -20,7 +20,6 @@ from oware_env.rules import MOVE_LIMIT, RUNNING, initial_board
 from train.config import Config
 from train.endgames import Endgames
 from train.memory import peak_memory
-from train.restarts import Starts
 from train.samples import GameEnds, Noted, Samples, make_samples, rescore
 
 LEAST_CHANCE = 1e-6  # added to a proved move's, so that there is always one to play
@@ -32,7 +31,6 @@ class SelfPlayUnit(NamedTuple):
     weights: bytes  # safetensors
     config: Config
     number: int
-    starts: Starts | None = None  # where its last games begin instead of the opening
 
 
 class Played(NamedTuple):
@@ -103,7 +101,7 @@ def play_unit(unit: SelfPlayUnit) -> Played:
     network = network_from(load(unit.weights), config.network, f"unit {unit.number}")
     judge = NetworkEvaluator(network, config.rules, config.device)
     evaluator = remembering(judge)
-    games = start_games(config, unit.number, unit.starts)
+    games = start_games(config, unit.number)
     endgames = Endgames(config, games.positions().keys)
     search = Search(
         evaluator,
@@ -140,19 +138,13 @@ def network_seconds(network: NetworkEvaluator, memory: CachedEvaluator) -> float
     return memory.calls * network.seconds_a_call(mean)
 
 
-def start_games(config: Config, number: int, starts: Starts | None = None) -> Lockstep:
-    """The games of unit ``number`` after their random opening plies, the last ones at ``starts``.
-
-    Those need no random plies: keys, noise and temperature make them different.
-    """
+def start_games(config: Config, number: int) -> Lockstep:
+    """The games of unit ``number`` after their random opening plies."""
     count = config.selfplay.games
     keys = game_keys(np.uint64(config.seed), np.arange(count) + number * count)
     boards = np.tile(initial_board(), (count, 1))
     plies, south = np.zeros(count, np.int32), np.ones(count, np.bool_)
     open_randomly(boards, plies, south, keys, config.selfplay.opening_plies, config.max_plies)
-    if starts is not None:
-        last = slice(count - len(starts.plies), count)
-        boards[last], plies[last], south[last] = starts.boards, starts.plies, starts.south_to_move
     return Lockstep(Positions(boards, plies, keys), south, config.rules, keeps_moves=True)
 
 
@@ -179,7 +171,7 @@ def _decide(
     """
     settings = unit.config.selfplay
     positions, rows = games.positions(), np.ones(games.running, np.bool_)
-    is_early = positions.plies - _origins(unit)[games.games] < settings.temperature_plies
+    is_early = positions.plies < settings.temperature_plies
     exponents = np.where(is_early, 1.0, settings.late_exponent)
     if positions.plies.min() >= settings.search_plies:
         policies = PolicyAgent(search.evaluator, "raw policy").decide(positions).policy
@@ -193,17 +185,6 @@ def _decide(
     searched = len(policies) - len(proved[0])  # the others are known without a search
     diary.note_search(policies, result, searched * search.simulations)
     return draw_moves(weights, positions.keys, positions.plies, exponents)
-
-
-def _origins(unit: SelfPlayUnit) -> np.ndarray:
-    """The ply that the temperature of each game counts from, int32[G]: where it was begun again.
-
-    A game from ply 60 would else be played almost greedily, each time the same.
-    """
-    origins = np.zeros(unit.config.selfplay.games, np.int32)
-    if unit.starts is not None:
-        origins[len(origins) - len(unit.starts.plies) :] = unit.starts.plies
-    return origins
 
 
 def _move_weights(

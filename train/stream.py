@@ -17,7 +17,6 @@ from train.evaluate import (
     evaluate_unit,
     grade_unit,
 )
-from train.restarts import Starts
 from train.selfplay import SelfPlayUnit
 
 
@@ -74,24 +73,16 @@ class UnitStream:
 
 
 def pack_units(units: Iterable[SelfPlayUnit]) -> dict[str, Tensor]:
-    """Units in flight for a checkpoint: their weights and starts, by number."""
-    tensors = {}
-    for unit in units:
-        name = str(unit.number)
-        tensors[name] = torch.frombuffer(bytearray(unit.weights), dtype=torch.uint8)
-        if unit.starts is not None:
-            for part, array in unit.starts._asdict().items():
-                tensors[f"{name}.{part}"] = torch.from_numpy(array)
-    return tensors
+    """Units in flight for a checkpoint: their weights, by number."""
+    return {
+        str(unit.number): torch.frombuffer(bytearray(unit.weights), dtype=torch.uint8)
+        for unit in units
+    }
 
 
 def unpack_units(tensors: dict[str, Tensor], config: Config) -> list[SelfPlayUnit]:
     """The units that :func:`pack_units` packed, in order."""
-    units = []
-    for name in sorted((name for name in tensors if "." not in name), key=int):
-        parts = [tensors.get(f"{name}.{part}") for part in Starts._fields]
-        arrays = [part.numpy() for part in parts if part is not None]
-        starts = Starts(*arrays) if arrays else None
-        weights = tensors[name].numpy().tobytes()
-        units.append(SelfPlayUnit(weights, config, int(name), starts))
-    return units
+    return [
+        SelfPlayUnit(tensors[name].numpy().tobytes(), config, int(name))
+        for name in sorted(tensors, key=int)
+    ]

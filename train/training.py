@@ -98,8 +98,7 @@ class Training:
 
     def _unit(self, number: int) -> SelfPlayUnit:
         """Unit ``number`` as it is to be played when it is asked for now."""
-        weights, starts = self.algorithm.unit_weights(number), self.algorithm.unit_starts(number)
-        return SelfPlayUnit(weights, self.config, number, starts)
+        return SelfPlayUnit(self.algorithm.unit_weights(number), self.config, number)
 
     @property
     def minutes(self) -> float:
@@ -123,7 +122,7 @@ class Training:
         learner, budget = self.algorithm.learner, self.config.budget
         most_steps = 2**63 if budget.steps is None else budget.steps - learner.steps
         start = time.perf_counter()
-        self.kept.add(played.moves, played.ends, unit.starts)
+        self.kept.add(played.moves, played.ends)
         self.diagnosis.note(played)
         figures = self.algorithm.learn(played, self.progress, most_steps) | {
             "time/learner": time.perf_counter() - start,

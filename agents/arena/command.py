@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agents.roster import describe_roster
-from agents.settings import parse_command, run_command
+from agents.settings import Command, Settings, parse_command, run_command
 from oware_env.errors import OwareError
 
 if TYPE_CHECKING:
@@ -16,9 +16,19 @@ if TYPE_CHECKING:
 _USAGE = """\
 usage: oware-tournament SPEC SPEC ... [--option value ...]
        oware-tournament CONFIG.toml [--option value ...]
+       oware-tournament FOLDER [--report FILE.html]
 
 Play a tournament between agents and print its table with Elo ratings and intervals.
---report FILE.html writes it as a page as well, with plots and games to step through."""
+--report FILE.html writes it as a page as well, with plots and games to step through.
+FOLDER, of a finished tournament: print its table again, play nothing."""
+_REPORT = {"report": "write a page with plots and games to this file"}
+
+
+class _Kept(Settings):
+    """A tournament that was played before."""
+
+    folder: tuple[str, ...]
+    """Its folder."""
 
 
 def main() -> int:
@@ -28,19 +38,21 @@ def main() -> int:
 
 def run(arguments: Sequence[str]) -> None:
     """Run the command on ``arguments``; raises :class:`OwareError` for a mistake in them."""
+    from agents.arena.journal import ABOUT
     from agents.arena.tournament import TournamentSettings
 
+    if arguments and (Path(arguments[0]) / ABOUT).is_file():
+        _show_again(arguments)
+        return
     description = f"{_USAGE}\n\nAgents (SPEC):\n{describe_roster()}"
     command = parse_command(
         TournamentSettings,
         arguments,
         description=description,
         positional="agents",
-        options={"report": "write a page with plots and games to this file"},
+        options=_REPORT,
     )
-    settings, report = command.settings, command.options.get("report")
-    if report is not None and not Path(report).absolute().parent.is_dir():
-        raise OwareError(f"--report {report}: there is no folder {Path(report).parent}")
+    settings, report = command.settings, _report_path(command)
     if settings.output is None:
         name = f"tournament-{datetime.now():%Y%m%d-%H%M%S}"
         settings = settings.model_copy(update={"output": str(Path("runs") / name)})
@@ -55,11 +67,41 @@ def run(arguments: Sequence[str]) -> None:
         raise
     print(result)
     print(f"Games and tables are in {settings.output}: games.jsonl, table.csv, table.json, ...")
-    if report is not None:
+    _write_page(result, report)
+
+
+def _show_again(arguments: Sequence[str]) -> None:
+    """Print the table of a finished tournament, and write its page on request."""
+    from agents.arena.tournament import read_tournament
+
+    command = parse_command(
+        _Kept, arguments, description=_USAGE, positional="folder", options=_REPORT
+    )
+    report = _report_path(command)
+    if len(command.settings.folder) != 1:
+        raise OwareError(f"{arguments[0]} is a tournament, not an agent: give it alone")
+    result = read_tournament(Path(command.settings.folder[0]))
+    print(result)
+    _write_page(result, report)
+
+
+def _report_path(command: Command) -> Path | None:
+    """Where the page goes. Raises OwareError, before anything is played, when it cannot."""
+    if "report" not in command.options:
+        return None
+    path = Path(command.options["report"])
+    if not path.absolute().parent.is_dir():
+        raise OwareError(f"--report {path}: there is no folder {path.parent}")
+    return path
+
+
+def _write_page(result: "TournamentResult", path: Path | None) -> None:
+    """Write the page and say where it is."""
+    if path is not None:
         from agents.arena.report_page import tournament_page
         from agents.page import write_page
 
-        print(f"The page is {write_page(tournament_page(result), report)}")
+        print(f"The page is {write_page(tournament_page(result), path)}")
 
 
 def _play(settings: "TournamentSettings") -> "TournamentResult":

@@ -23,6 +23,7 @@ from agents.settings import Settings
 from oware_env.errors import OwareError
 from oware_env.rules import REASONS, Rules, describe_rules
 
+ABOUT, GAMES = "tournament.json", "games.jsonl"  # files of a tournament's folder
 _FREE = {"workers", "output"}  # settings that decide no game
 _UPPER, _LOWER = ord("A"), ord("a")
 
@@ -41,7 +42,7 @@ class Journal:
         if self._folder is not None:
             with disk_faults(self._folder):
                 _claim(self._folder, self._settings)
-                self._file = _open_alone(self._folder / "games.jsonl")
+                self._file = _open_alone(self._folder / GAMES)
                 try:
                     self._read(self._file)
                 except BaseException:
@@ -94,7 +95,7 @@ def disk_faults(folder: Path) -> Iterator[None]:
 
 def _claim(folder: Path, settings: Settings) -> None:
     """Write what the folder is for, or check that it is for the same."""
-    path = folder / "tournament.json"
+    path = folder / ABOUT
     asked = settings.model_dump(mode="json", exclude=_FREE)
     networks = _fingerprints(asked["agents"])
     if not path.exists():
@@ -110,11 +111,7 @@ def _claim(folder: Path, settings: Settings) -> None:
         }
         write_whole(path, json.dumps(about, indent=2) + "\n")
         return
-    try:
-        found = json.loads(path.read_text())
-        there, networks_there = found["settings"], found["networks"]
-    except (ValueError, KeyError, TypeError):
-        raise OwareError(f"{path} does not describe a tournament: name another folder") from None
+    there, networks_there = read_about(folder)
     for key in asked:
         if there.get(key) != asked[key]:
             raise OwareError(
@@ -126,6 +123,20 @@ def _claim(folder: Path, settings: Settings) -> None:
             raise OwareError(
                 f"{agent} has changed since the tournament in {folder} began: name another folder"
             )
+
+
+def read_about(folder: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    """The settings of the tournament in a folder and the digests of its networks, by agent.
+
+    Raises OwareError when the folder does not say.
+    """
+    try:
+        found = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        return dict(found["settings"]), dict(found["networks"])
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        raise OwareError(
+            f"{folder / ABOUT} does not describe a tournament: name another folder"
+        ) from None
 
 
 def _brief(value: Any) -> str:

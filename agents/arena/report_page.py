@@ -113,7 +113,7 @@ def _games(result: TournamentResult) -> str:
     found = []
     for number, (caption, draw) in enumerate(drawings, 3):
         with plots.style():
-            drawn, axes = plots.figure(size=(4.4, 3))
+            drawn, axes = plots.figure(size=(3.6, 2.6))
             draw(axes[0, 0])
             found.append(plot(drawn, caption, number))
     return f'<div class="plots">{"".join(found)}</div>'

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from agents.arena.journal import Journal
+from agents.arena.journal import GAMES, Journal, read_about
 from agents.arena.match import Games, MatchResult, MatchUnit, pair_count, play_unit
 from agents.arena.ratings import Pairing, Ratings, rate
 from agents.arena.sprt import Verdict, judge
@@ -157,6 +157,26 @@ def run_tournament(
 
             write_report(result, folder)
     return result
+
+
+def read_tournament(folder: Path) -> TournamentResult:
+    """The finished tournament in a folder; nothing is played.
+
+    Raises OwareError when games are missing, or the networks that played have changed.
+    """
+    settings = TournamentSettings(**read_about(folder)[0], output=str(folder))
+    units, finished = list_units(settings), {}
+    if (folder / GAMES).exists():
+        with Journal(folder, settings) as journal:
+            finished = journal.games
+    is_known = settings.sprt and finished and _judge(settings, finished).decision != "undecided"
+    if not finished or (len(finished) < len(units) and not is_known):
+        played = sum(len(games.plies) for games in finished.values())
+        raise OwareError(
+            f"{folder} holds {played:,} of {len(settings.pairings) * settings.games:,} games: "
+            f"the same tournament with --output {folder} plays the rest"
+        )
+    return _result(settings, [finished[number] for number in sorted(finished)])
 
 
 def _play(

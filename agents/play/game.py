@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from oware_env.errors import OwareError
-from oware_env.records import GameRecord, read_ogn
+from oware_env.records import GameRecord, load_ogn
 from oware_env.replay import Replay
 from oware_env.state import State
 
@@ -56,16 +56,7 @@ class Game:
 
 def load_game(path: Path) -> GameRecord:
     """The one game of an OGN file; raises :class:`OwareError` that names the file and the fault."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise OwareError(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise OwareError(f"{path} is no OGN file: it is not text in UTF-8") from None
-    try:
-        records = read_ogn(text)
-    except OwareError as error:
-        raise OwareError(f"{path}: {error}") from None
+    records = load_ogn(path)
     if len(records) > 1:
         raise OwareError(f"{path} holds {len(records)} games, only a file of one can be taken up")
     return records[0]

@@ -66,6 +66,15 @@ def test_intervals_reach_from_bound_to_bound(axes):
     assert np.allclose(ends, [[0.4, 0.7], [0.6, 0.8]])
 
 
+def test_a_forest_has_a_row_an_effect_filled_where_it_is_clear(axes):
+    plots.forest(axes, ["clear", "open"], np.array([[0.6, 0.7, 0.8], [0.4, 0.55, 0.7]]))
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["clear", "open"]
+    ends = [bars.get_segments()[0].tolist() for bars in axes.collections]
+    assert np.allclose(ends, [[[0.6, 1], [0.8, 1]], [[0.4, 0], [0.7, 0]]])
+    dots = [line for line in axes.lines if line.get_marker() == "o"]
+    assert [dot.get_markerfacecolor() for dot in dots] == [plots.VERMILLION, "#FFFFFF"]
+
+
 def test_lengths_count_every_game_and_mark_the_median(axes):
     plots.lengths(axes, np.array([10, 20, 30]), bins=4)
     assert sum(bar.get_height() for bar in axes.patches) == 3
@@ -100,3 +109,22 @@ def test_equal_plots_are_equal_files(tmp_path):
             drawn.savefig(tmp_path / f"{name}.svg", metadata={"Date": None})
         texts.append((tmp_path / f"{name}.svg").read_text())
     assert texts[0] == texts[1]
+
+
+def test_an_opening_tree_has_a_block_a_line_where_it_is_told(axes):
+    lines = [
+        plots.Block(0.0, 0.7, 1, 0.2, "F"),
+        plots.Block(0.7, 0.25, 1, -0.1, "E"),
+        plots.Block(0.0, 0.4, 2, float("nan"), "f"),
+        plots.Block(0.4, 0.01, 2, 0.2, "e"),
+    ]
+    plots.openings(axes, lines)
+    corners = [patch.get_xy() for patch in axes.patches]
+    assert corners == [(0.0, 0.5), (0.7, 0.5), (0.0, 1.5), (0.4, 1.5)]
+    assert [patch.get_width() for patch in axes.patches] == [0.7, 0.25, 0.4, 0.01]
+    assert [text.get_text() for text in axes.texts] == ["F\n70%", "E\n25%", "f\n40%", ""]
+    good, bad, unknown, _ = (patch.get_facecolor() for patch in axes.patches)
+    assert good[2] > good[1] and bad[0] > bad[2] and unknown[0] == unknown[1] == unknown[2]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["1  South", "2  North"]
+    first, last = axes.get_ylim()
+    assert first > last  # the first move on top

@@ -7,7 +7,14 @@ from typing import Literal
 import pytest
 from pydantic import Field, ValidationError, model_validator
 
-from agents.settings import Settings, nearest, parse_command, read_settings, run_command
+from agents.settings import (
+    Settings,
+    Switch,
+    nearest,
+    parse_command,
+    read_settings,
+    run_command,
+)
 from oware_env.errors import OwareError
 
 
@@ -171,6 +178,25 @@ def test_a_wrong_command_line_is_refused_in_one_line(arguments, message):
     with pytest.raises(OwareError) as caught:
         _parse(*arguments)
     assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_switch_of_the_commands_own_takes_no_value(capsys):
+    own = {"options": {"profile": Switch("say where the time went"), "resume": "a run"}}
+    assert _parse("--profile", "a", **own).options == {"profile": "True"}
+    assert _parse("--profile", "a", **own).settings.agents == ("a",)
+    assert _parse("a", **own).options == {}
+    for word, message in (
+        ("--profil", "unknown option --profil; the nearest is '--profile'"),
+        ("--no-profile", "unknown option --no-profile; the nearest is '--profile'"),
+        ("--profile=yes", "option --profile takes no value, not 'yes'"),
+    ):
+        with pytest.raises(OwareError) as caught:
+            _parse(word, **own)
+        assert str(caught.value) == message
+    with pytest.raises(SystemExit):
+        _parse("--help", **own)
+    shown = capsys.readouterr().out
+    assert "--profile: say where the time went\n" in shown and "--resume RESUME: a run\n" in shown
 
 
 def test_a_stray_word_is_refused_where_none_is_expected():

@@ -122,6 +122,10 @@ BAD_WORDS = {
         "give one of minutes, games and steps, not games and steps",
     ),
     "no budget": (["--budget.minutes", "None"], "the budget is empty"),
+    "a switch of the command's own": (
+        ["--profil"],
+        "unknown option --profil; the nearest is '--profile'",
+    ),
     "a stray word": (["tiny"], "unexpected argument 'tiny'"),
     "an unknown device": (["--device", "gpu9"], "device 'gpu9' cannot be used: "),
     "a device that is not there": (["--device", "cuda:99"], "device 'cuda:99' cannot be used: "),

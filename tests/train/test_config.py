@@ -107,12 +107,6 @@ def test_two_budgets_are_refused_with_both_named(given):
             {"algorithm": "ppo", "selfplay": {"endgames": "search"}},
             "selfplay.endgames is read by alphazero only, and algorithm is 'ppo'",
         ),
-        (
-            Config,
-            {"algorithm": "ppo", "selfplay": {"restarts": 0.1}},
-            "selfplay.restarts is read by alphazero only, and algorithm is 'ppo'",
-        ),
-        (SelfPlay, {"restarts": 1.5}, "restarts must be less than or equal to 1, not 1.5"),
         (Config, {"name": "a/b"}, "must match pattern '^[A-Za-z0-9._-]+$', not 'a/b'"),
         (Config, {"network": "huge"}, "'tiny', 'small', 'medium' or 'large', not 'huge'"),
         (Config, {"selfplays": {}}, "unknown key 'selfplays'; the nearest is 'selfplay'"),

@@ -1,5 +1,7 @@
 """The page of a run shows what the run logged, and a run without a log is one line."""
 
+import re
+
 import pytest
 
 from agents import plots
@@ -55,6 +57,27 @@ def test_the_curves_are_the_figures_of_the_log(run, monkeypatch):
     assert drawn["policy"][0] == [row["total/minutes"] for row in rows]
     assert drawn["result"][1] == [[row["loss/result"] for row in rows]]
     assert drawn["mean length"][1] == [[row["selfplay/game_length"] for row in rows]]
+
+
+def test_a_run_with_tables_is_graded_by_its_own(run, monkeypatch):
+    monkeypatch.chdir(run.parents[1])
+    config = run_config(run)
+    assert "Endgames of the final network" not in run_page(run, config)
+    both = config.selfplay.model_copy(update={"endgames": "both", "table": 6})
+    text = run_page(run, config.model_copy(update={"selfplay": both}))
+    section = re.search(r"<h2>Endgames of the final network</h2>(.*?)</section>", text)[1]
+    assert "the table of up to 6 seeds" in section
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in section.split("<tr>")[2:]]
+    assert [row[:2] for row in rows] == [
+        [how, source]
+        for how in ("policy alone", "2 simulations")
+        for source in ("uniform", "own games")
+    ]
+    for _, source, decisions, kept, interval, regret in rows:
+        if source == "uniform" or int(decisions):
+            low, high = (float(part.rstrip("%")) for part in interval.split(" .. "))
+            assert int(decisions) > 0 and 0 <= low <= float(kept.rstrip("%")) <= high <= 100
+            assert 0 <= float(regret) < 6
 
 
 def test_without_a_log_it_is_one_line(tmp_path, run):

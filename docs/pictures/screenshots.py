@@ -1,0 +1,80 @@
+"""Makes the screenshots of the README: a tournament's report, and a game in the middle.
+
+    python docs/pictures/screenshots.py
+
+Writes report.png and replay.png beside itself. Needs Chromium (apt-get install chromium).
+"""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import agents
+from agents.arena.report_page import game_record, tournament_page
+from agents.arena.tournament import TournamentSettings, run_tournament
+from agents.page import write_page
+from oware_env.positions import as_positions
+from oware_env.records import GameRecord
+from oware_env.replay import Replay
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+HERE = Path(__file__).parent
+AGENTS = ("random", "greedy", "careful", "strategist", "alphabeta:depth=6")
+ADVISER = "mcts:sims=800"  # whose thoughts the bars of the replay show
+SIZE = {"width": 1000, "height": 700}
+PLY = 24  # of the game that is shown
+
+
+def make_pages(folder: Path) -> None:
+    """Write report.html and replay.html: a small tournament, and a game of its best two."""
+    result = run_tournament(TournamentSettings(agents=AGENTS, games=100))
+    write_page(tournament_page(result), folder / "report.html")
+    judged(game_record(result.matches[-1], 0, result)).save(folder / "replay.html")
+
+
+def judged(record: GameRecord) -> Replay:
+    """A game with the adviser's policy and value at every ply."""
+    states = list(record.states())
+    running = states[:-1]
+    boards = np.stack([state.board for state in running])
+    plies = np.array([state.ply for state in running])
+    thought = agents.make(ADVISER).decide(as_positions(boards, plies, np.arange(len(running))))
+    return Replay(record, [*thought.policy.tolist(), None], [*thought.value.tolist(), None])
+
+
+@contextmanager
+def chromium() -> Iterator["Page"]:
+    """A page in a window of the size of the screenshots."""
+    from playwright.sync_api import sync_playwright
+
+    found = shutil.which("chromium")
+    if found is None:
+        sys.exit("there is no chromium here: apt-get install chromium")
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser.new_page(viewport=SIZE)
+        browser.close()
+
+
+def main() -> None:
+    """Write both."""
+    with TemporaryDirectory() as name, chromium() as page:
+        folder = Path(name)
+        make_pages(folder)
+        page.goto((folder / "report.html").as_uri())
+        page.screenshot(path=HERE / "report.png")
+        page.goto((folder / "replay.html").as_uri())
+        page.locator("#ply").fill(str(PLY))
+        page.screenshot(path=HERE / "replay.png")
+
+
+if __name__ == "__main__":
+    main()
