@@ -103,7 +103,8 @@ class Session:
         if self._terminal.paints:
             board = render.painted(scene)
         else:
-            board = render.ansi(scene._replace(origin=None))  # the last move was told in full
+            told = scene._replace(origin=None)  # the last move was told in full
+            board = render.ansi(told, colour=self._terminal.colour)
         self._terminal.say("\n" + board)
         if self._state.is_over:
             self._terminal.tell(ending_text(self._state, self._names))
