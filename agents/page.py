@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-NUMBER = re.compile(r"[-+<>?]? ?\d|\(|$")  # a cell in brackets says why there is none
+NUMBER = re.compile(r"[-+<>? ]*\d|\(|$")  # a cell in brackets says why there is none
 POINTS = 72  # an inch; one of the drawing is at least one pixel of the page
 GROWTH = 1.4  # and at most so many
 

@@ -29,6 +29,7 @@ _STYLE: dict[Any, Any] = {
     "axes.titlelocation": "left",
     "axes.titleweight": "bold",
     "axes.titlesize": 11,
+    "axes.axisbelow": True,
     "axes.grid": True,
     "figure.dpi": 110,
     "font.size": 10,
@@ -94,7 +95,7 @@ def ratings(axes: "Axes", rows: Sequence[Rating]) -> None:
 
 def cross_table(axes: "Axes", agents: Sequence[str], scores: np.ndarray) -> None:
     """Scores float[N, N] of each row's agent against each column's as a heat map; NaN: none."""
-    axes.imshow(scores, cmap="PuOr", vmin=0.0, vmax=1.0, aspect="auto")
+    cells = axes.imshow(scores, cmap="PuOr", vmin=0.0, vmax=1.0, aspect="auto").to_rgba(scores)
     axes.grid(False)
     numbers = [str(number) for number in range(1, len(agents) + 1)]
     axes.set_xticks(range(len(agents)), numbers)
@@ -104,8 +105,8 @@ def cross_table(axes: "Axes", agents: Sequence[str], scores: np.ndarray) -> None
     )
     axes.xaxis.tick_top()
     for row, column in np.argwhere(np.isfinite(scores)):
-        score = scores[row, column]
-        colour = "#FFFFFF" if abs(score - 0.5) > 0.35 else "#1A1A1A"
+        is_dark = cells[row, column, :3] @ (0.2126, 0.7152, 0.0722) < 0.42  # as the eye weighs them
+        colour, score = "#FFFFFF" if is_dark else "#1A1A1A", scores[row, column]
         axes.text(column, row, f"{100 * score:.0f}", ha="center", va="center", color=colour)
 
 
@@ -154,7 +155,7 @@ def intervals(
     axes.errorbar(
         places,
         middle,
-        yerr=[middle - low, high - middle],
+        yerr=np.stack([middle - low, high - middle]).clip(0),  # rounded, a bound may lie inside
         color=COLOURS[number % len(COLOURS)],
         marker=MARKERS[number % len(MARKERS)],
         capsize=3,

@@ -128,3 +128,9 @@ def test_an_opening_tree_has_a_block_a_line_where_it_is_told(axes):
     assert [label.get_text() for label in axes.get_yticklabels()] == ["1  South", "2  North"]
     first, last = axes.get_ylim()
     assert first > last  # the first move on top
+
+
+def test_an_interval_whose_bound_is_rounded_to_the_wrong_side_is_drawn(axes):
+    plots.intervals(axes, [1], np.array([[0.9, 1.0, np.nextafter(1.0, 0.0)]]), "score")
+    (segment,) = axes.collections[0].get_segments()
+    assert segment[:, 1].tolist() == [0.9, 1.0]

@@ -119,8 +119,9 @@ def run_report(browser: "Browser", tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.fixture(scope="session")
 def record(tournament: TournamentResult) -> GameRecord:
-    """A whole game between the strongest two."""
-    return game_record(tournament.matches[-1], 0, tournament)
+    """A whole game between the strongest two, their shortest."""
+    match = tournament.matches[-1]
+    return game_record(match, int(match.games.plies.argmin()), tournament)
 
 
 @pytest.fixture(scope="session")

@@ -50,7 +50,8 @@ window.measure = (() => {
     })),
     // The smallest text, in pixels as they are seen.
     smallest: () => least(texts(true).map((element) => {
-      const scale = element.closest("svg") ? element.getScreenCTM().a : 1;
+      const matrix = element.closest("svg") ? element.getScreenCTM() : { a: 1, b: 0 };
+      const scale = Math.hypot(matrix.a, matrix.b); // it may stand upright
       const size = scale * parseFloat(getComputedStyle(element).fontSize);
       return { size, text: element.textContent.trim() };
     })),
