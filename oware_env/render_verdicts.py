@@ -92,7 +92,7 @@ def best(verdicts: Sequence[Verdict | None]) -> Verdict | None:
 def mark(verdict: Verdict, place: Point, name: str) -> list[Shape]:
     """A small label around ``place``; ``name`` is the house or seat it belongs to."""
     look, (x, y) = _LOOKS[verdict.letter], place
-    width = max(_HEIGHT + 4, 12 + 0.6 * _SIZE * len(verdict.text))
+    width = max(_HEIGHT + 4, 20 + 0.55 * _SIZE * len(verdict.text))
     border = 1.5
     outer = Box(
         (x - width / 2 - border, y - _HEIGHT / 2 - border),

@@ -21,8 +21,8 @@ def shown(cell):
     for output in cell.outputs:
         if output.output_type == "stream":
             content = {"printed": output.text} if output.name == "stdout" else {}
-        else:
-            content = output.data
+        else:  # a widget's view is no text, and another one each time
+            content = {k: text for k, text in output.data.items() if isinstance(text, str)}
         for kind, text in content.items():
             found[kind] = found.get(kind, "") + text
     return found

@@ -42,7 +42,7 @@ def analysis_text(
             lines.append(f"the endgame table says nothing: {error}")
     for move in state.legal_moves:
         share, words = float(decisions.policy[0, move]), proved.moves.get(move, "")
-        line = f"  {move_letter(move, state.south_to_move)}  {paint(bar(share), '34;1')}"
+        line = f"  {move_letter(move, state.south_to_move)}  {paint(bar(share), '38;5;33')}"
         lines.append(f"{line} {share:>4.0%}  {paint(words, _style(words))}".rstrip())
     return "\n".join(lines)
 

@@ -21,7 +21,6 @@ from agents.play.players import Players, ending_text, seat_players
 from agents.roster import make
 from oware_env.errors import OwareError
 from oware_env.notation import move_letter
-from oware_env.positions import Decisions
 from oware_env.records import GameRecord
 from oware_env.render import Theme
 from oware_env.state import State
@@ -56,7 +55,7 @@ class Board:
         tags = {"Date": f"{date.today():%Y.%m.%d}"}
         self._game = Game(GameRecord.from_moves((), start, tags=tags))
         self._told: list[tuple[str, str]] = []  # (speaker, words), the last exchange
-        self._advice: Decisions | None = None  # what is drawn into the picture
+        self._advice: str | None = None  # the picture with the last hint drawn into it
         self.parts = Parts()
         for column, button in enumerate(self.parts.houses):
             button.on_click(self._guard(partial(self._sow, column)))
@@ -80,11 +79,7 @@ class Board:
 
     def svg(self) -> str:
         """The picture shown now, with the last hint drawn into it."""
-        advice, state, theme = self._advice, self.state, self._theme
-        if advice is None:
-            return state.svg(theme=theme)
-        proved = proved_moves(state)
-        return state.svg(advice.policy[0].tolist(), float(advice.value[0]), proved, theme)
+        return self._advice or self.state.svg(theme=self._theme)
 
     def __repr__(self) -> str:
         names = self._players.tags
@@ -103,7 +98,8 @@ class Board:
                 action()
             except Exception as error:  # a click has nobody above it who would see it
                 self._say("Not done", _reason(error))
-            self._show()
+            finally:  # after an interrupt, too, something can be pressed again
+                self._show()
 
         return run
 
@@ -150,8 +146,11 @@ class Board:
     def _hint(self) -> None:
         adviser = self._players.adviser
         self._show(f"{adviser.name} is thinking ...")
-        self._advice = consult(adviser, self.state, self._players.seed)
-        self._say("Hint", hint_text(self.state, self._advice, adviser.name))
+        decisions = consult(adviser, self.state, self._players.seed)
+        said = hint_text(self.state, decisions, adviser.name)
+        policy, value = decisions.policy[0].tolist(), float(decisions.value[0])
+        self._advice = self.state.svg(policy, value, proved_moves(self.state), self._theme)
+        self._say("Hint", said)
 
     def _undo(self) -> None:
         if not self._game.undo(self._players.people):

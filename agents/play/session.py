@@ -24,7 +24,7 @@ _SHORT = {"?": "help", "h": "hint", "u": "undo", "q": "quit", "exit": "quit"}
 _HELP = """\
   A to F         sow from a house, in either case; only legal houses are taken
   hint      (h)  the move {adviser} would play here, and what it does
-  analyse        what {adviser} thinks of every house, and what is proved of it
+  analyse        its policy and value, and what a table proves of each house
   explain X      what sowing from house X does, or why it is not legal;
                  without X: every legal house
   undo      (u)  take back to your last turn
@@ -103,7 +103,8 @@ class Session:
         if self._terminal.paints:
             board = render.painted(scene)
         else:
-            board = render.ansi(scene._replace(origin=None))  # the last move was told in full
+            told = scene._replace(origin=None)  # the last move was told in full
+            board = render.ansi(told, colour=self._terminal.colour)
         self._terminal.say("\n" + board)
         if self._state.is_over:
             self._terminal.tell(ending_text(self._state, self._names))

@@ -193,6 +193,31 @@ def test_an_agent_that_fails_is_one_line_and_the_move_can_be_taken_back():
     assert words(board) == ["Not done: ValueError: no &lt;weights&gt; at all"]
 
 
+def test_a_hint_that_cannot_be_drawn_is_one_line_and_the_game_goes_on():
+    class Careless(Broken):
+        def decide(self, positions):
+            return super().decide(positions)._replace(value=np.array([7.0], np.float32))
+
+    board = play(Careless(0), seed=7)
+    board.parts.hint.click()
+    assert words(board) == ["Not done: a value lies between -1 and 1 for the mover, not 7.0"]
+    press(board, "C")
+    assert board.state.ply == 2
+
+
+def test_after_an_interrupt_the_move_can_be_taken_back():
+    class Interrupted(Broken):
+        def decide(self, positions):
+            raise KeyboardInterrupt
+
+    board = play(Interrupted(), seed=7)
+    with pytest.raises(KeyboardInterrupt):
+        press(board, "C")
+    assert words(board) == [f"You: {State.initial().explain('C')}"]
+    board.parts.undo.click()
+    assert board.state.ply == 0 and len(open_letters(board)) == 6
+
+
 def test_an_agents_illegal_move_and_a_failing_first_move_are_said():
     board = play(Broken(2), seat="north", start=State.parse(FEED))
     assert board.state.to_text() == FEED

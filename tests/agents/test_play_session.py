@@ -131,7 +131,7 @@ def test_the_analysis_is_coloured_on_a_screen_and_the_same_in_plain(screen):
     arguments = ["alphabeta:depth=4", "--position", ENDGAME]
     coloured = played("analyse", arguments=arguments, output=screen)
     assert "\x1b[32;1mwon by +4\x1b[0m for the side to move" in coloured
-    assert re.search(r"\x1b\[34;1m█", coloured)
+    assert re.search(r"\x1b\[38;5;33m█", coloured)
     shown = re.sub(r"\x1b\[[\d;]*m", "", coloured).splitlines()
     told = played("analyse", arguments=arguments).splitlines()
     start = next(n for n, line in enumerate(told) if line.startswith("the endgame table"))

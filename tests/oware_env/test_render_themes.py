@@ -1,7 +1,6 @@
 """Light and dark pictures: what changes, what does not, and that no style leaks out of one."""
 
 import re
-from importlib.resources import files
 from xml.etree import ElementTree
 
 import numpy as np
@@ -57,12 +56,6 @@ def test_auto_is_the_light_picture_and_a_style_sheet_that_names_only_itself():
     assert len(rules) == 2 * len(DARK)
     assert all(selector.startswith(f".{ADAPTS} [") for selector, _ in rules)
     assert {value.partition(":")[2] for _, value in rules} == set(DARK.values())
-
-
-def test_the_page_of_a_replay_darkens_the_same_colours():
-    page = files("oware_env").joinpath("replay.html").read_text(encoding="utf-8")
-    for light, dark in DARK.items():
-        assert f'svg [fill="{light}"] {{ fill: {dark}; }}' in page
 
 
 def test_pixels_come_in_light_and_dark():

@@ -1,5 +1,7 @@
 """Marks of what is proved of each move: what they say, where they stand, how they differ."""
 
+import runpy
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -101,6 +103,13 @@ def test_bounds_are_taken_as_a_table_gives_them():
     verdicts = read_verdicts((lows[0], highs[0]), 1)
     assert [one is not None for one in verdicts] == [house > 0 for house in SOUTH.houses[:6]]
     assert best(verdicts).low == 1 + low[0]
+
+
+def test_the_picture_of_the_documentation_is_drawn_by_this_version():
+    folder = Path(__file__).resolve().parents[2] / "docs/pictures"
+    drawn = runpy.run_path(str(folder / "draw_judged.py"))["draw"]() + "\n"
+    stored = (folder / "judged.svg").read_text(encoding="utf-8")
+    assert stored == drawn, "run docs/pictures/draw_judged.py"
 
 
 @pytest.mark.parametrize(
