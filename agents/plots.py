@@ -29,6 +29,7 @@ _STYLE: dict[Any, Any] = {
     "axes.titlelocation": "left",
     "axes.titleweight": "bold",
     "axes.titlesize": 11,
+    "axes.axisbelow": True,
     "axes.grid": True,
     "figure.dpi": 110,
     "font.size": 10,
@@ -94,7 +95,7 @@ def ratings(axes: "Axes", rows: Sequence[Rating]) -> None:
 
 def cross_table(axes: "Axes", agents: Sequence[str], scores: np.ndarray) -> None:
     """Scores float[N, N] of each row's agent against each column's as a heat map; NaN: none."""
-    axes.imshow(scores, cmap="PuOr", vmin=0.0, vmax=1.0, aspect="auto")
+    cells = axes.imshow(scores, cmap="PuOr", vmin=0.0, vmax=1.0, aspect="auto").to_rgba(scores)
     axes.grid(False)
     numbers = [str(number) for number in range(1, len(agents) + 1)]
     axes.set_xticks(range(len(agents)), numbers)
@@ -104,8 +105,8 @@ def cross_table(axes: "Axes", agents: Sequence[str], scores: np.ndarray) -> None
     )
     axes.xaxis.tick_top()
     for row, column in np.argwhere(np.isfinite(scores)):
-        score = scores[row, column]
-        colour = "#FFFFFF" if abs(score - 0.5) > 0.35 else "#1A1A1A"
+        is_dark = cells[row, column, :3] @ (0.2126, 0.7152, 0.0722) < 0.42  # as the eye weighs them
+        colour, score = "#FFFFFF" if is_dark else "#1A1A1A", scores[row, column]
         axes.text(column, row, f"{100 * score:.0f}", ha="center", va="center", color=colour)
 
 
@@ -154,7 +155,7 @@ def intervals(
     axes.errorbar(
         places,
         middle,
-        yerr=[middle - low, high - middle],
+        yerr=np.stack([middle - low, high - middle]).clip(0),  # rounded, a bound may lie inside
         color=COLOURS[number % len(COLOURS)],
         marker=MARKERS[number % len(MARKERS)],
         capsize=3,
@@ -219,3 +220,41 @@ def calibration(axes: "Axes", said: np.ndarray, happened: np.ndarray, counts: np
     axes.set(
         xlabel="value it gives", ylabel="mean true result", xlim=(-1.05, 1.05), ylim=(-1.05, 1.05)
     )
+
+
+class Block(NamedTuple):
+    """One line of play in :func:`openings`."""
+
+    left: float  # where it begins, and its width, as shares of all games
+    width: float
+    ply: int  # 1 for the first move
+    value: float  # of the first player, -1 to 1; NaN for none
+    text: str  # the move
+
+
+def openings(axes: "Axes", blocks: Sequence[Block]) -> None:
+    """An opening tree, one row a ply: widths are shares of games, colours the first player's value.
+
+    A block lies below the line it continues; what is missing of a row is rarer than the tree shows.
+    """
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+    from matplotlib.patches import Rectangle
+
+    values = np.array([block.value for block in blocks])
+    reach = max([0.05, *np.abs(values[np.isfinite(values)])])
+    scale = ScalarMappable(Normalize(-reach, reach), cmap="PuOr")
+    colours = scale.to_rgba(values)
+    colours[np.isnan(values)] = (0.87, 0.87, 0.87, 1)  # no value: grey
+    for colour, (left, width, ply, value, text) in zip(colours, blocks, strict=True):
+        place = (left, ply - 0.5)
+        axes.add_patch(Rectangle(place, width, 1, facecolor=colour, edgecolor="#FFFFFF"))
+        said = f"{text}\n{width:.0%}" if width >= 0.045 else text if width >= 0.014 else ""
+        ink = "#FFFFFF" if abs(value) > 0.7 * reach else INK
+        axes.text(left + width / 2, ply, said, ha="center", va="center", color=ink, size=8)
+    bar = axes.figure.colorbar(scale, ax=axes, label="value for the first player", pad=0.01)
+    bar.outline.set_visible(False)
+    axes.grid(False)
+    plies = sorted({block.ply for block in blocks})
+    axes.set_yticks(plies, [f"{ply}  {'South' if ply % 2 else 'North'}" for ply in plies])
+    axes.set(xlim=(0, 1), ylim=(plies[-1] + 0.5, plies[0] - 0.5), xlabel="share of games")

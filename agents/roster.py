@@ -130,7 +130,7 @@ MATCH_PLAY = {  # of tree searches
 }
 NETWORK = MATCH_PLAY | {"table": TABLE}  # of trained networks
 
-CHAMPION = Path(__file__).with_name("champion")  # a checkpoint folder; docs/champion.md says how it was made
+CHAMPION = Path(__file__).with_name("champion")  # how it was made: docs/champion.md
 
 ROSTER: dict[str, Entry] = {
     "random": Entry(_scripted, "a legal move at random", {}),

@@ -109,3 +109,28 @@ def test_equal_plots_are_equal_files(tmp_path):
             drawn.savefig(tmp_path / f"{name}.svg", metadata={"Date": None})
         texts.append((tmp_path / f"{name}.svg").read_text())
     assert texts[0] == texts[1]
+
+
+def test_an_opening_tree_has_a_block_a_line_where_it_is_told(axes):
+    lines = [
+        plots.Block(0.0, 0.7, 1, 0.2, "F"),
+        plots.Block(0.7, 0.25, 1, -0.1, "E"),
+        plots.Block(0.0, 0.4, 2, float("nan"), "f"),
+        plots.Block(0.4, 0.01, 2, 0.2, "e"),
+    ]
+    plots.openings(axes, lines)
+    corners = [patch.get_xy() for patch in axes.patches]
+    assert corners == [(0.0, 0.5), (0.7, 0.5), (0.0, 1.5), (0.4, 1.5)]
+    assert [patch.get_width() for patch in axes.patches] == [0.7, 0.25, 0.4, 0.01]
+    assert [text.get_text() for text in axes.texts] == ["F\n70%", "E\n25%", "f\n40%", ""]
+    good, bad, unknown, _ = (patch.get_facecolor() for patch in axes.patches)
+    assert good[2] > good[1] and bad[0] > bad[2] and unknown[0] == unknown[1] == unknown[2]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["1  South", "2  North"]
+    first, last = axes.get_ylim()
+    assert first > last  # the first move on top
+
+
+def test_an_interval_whose_bound_is_rounded_to_the_wrong_side_is_drawn(axes):
+    plots.intervals(axes, [1], np.array([[0.9, 1.0, np.nextafter(1.0, 0.0)]]), "score")
+    (segment,) = axes.collections[0].get_segments()
+    assert segment[:, 1].tolist() == [0.9, 1.0]
