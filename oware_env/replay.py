@@ -115,7 +115,7 @@ class Replay:
         return said
 
     def _curve(self) -> str:
-        """South's value over the plies as a small SVG, or nothing without values."""
+        """South's value over the plies as a small SVG and a line on it, nothing without values."""
         points, steps = [], max(1, len(self.states) - 1)
         for number, (state, value) in enumerate(zip(self.states, self.values, strict=True)):
             if value is not None and not isnan(value):
@@ -130,6 +130,7 @@ class Replay:
             '<line id="now" x1="0" x2="0" y1="0" y2="40" stroke="#D55E00" stroke-width="0.5"/>'
             f'<polyline points="{" ".join(points)}" fill="none" style="stroke:var(--accent)" '
             'stroke-width="2" vector-effect="non-scaling-stroke"/></svg>'
+            '<p class="curve">value for South, from lost to won</p>'
         )
 
 

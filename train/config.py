@@ -54,7 +54,7 @@ class SelfPlay(Settings):
     """Seeds of that table; one of up to 10 is built when it is missing."""
     played_on: float = Field(0.1, ge=0, le=1)
     """Share of games that are played on although the table decides them."""
-    lessons: bool = False
+    lessons: bool = True
     """Learn also from what the policy makes of the endgames of games that were ended."""
     rescore: bool = True
     """Correct the value targets of finished games by what the table proves."""

@@ -106,7 +106,9 @@ def _curves(rows: Rows) -> str:
 
 def _legend_above(drawn: "Figure", axes: "Axes") -> None:
     """Put the legend where no curve runs: small plots have no corner to spare."""
-    axes.get_legend().remove()
+    inside = axes.get_legend()
+    if inside is not None:
+        inside.remove()
     drawn.legend(loc="outside upper left", ncols=2, fontsize=8.5)
 
 

@@ -30,14 +30,20 @@ HERE = Path(__file__).parent
 AGENTS = ("random", "greedy", "careful", "strategist", "alphabeta:depth=6")
 ADVISER = "mcts:sims=800"  # whose thoughts the bars of the replay show
 SIZE = {"width": 1000, "height": 700}
-PLY = 24  # of the game that is shown
+BEGUN = 20  # plies of the game before the capture that is shown
 
 
-def make_pages(folder: Path) -> None:
-    """Write report.html and replay.html: a small tournament, and a game of its best two."""
+def make_pages(folder: Path) -> int:
+    """Write report.html and replay.html: a small tournament, and a game of its best two.
+
+    Returns the ply of the game to show: a capture.
+    """
     result = run_tournament(TournamentSettings(agents=AGENTS, games=100))
     write_page(tournament_page(result), folder / "report.html")
-    judged(game_record(result.matches[-1], 0, result)).save(folder / "replay.html")
+    replay = judged(game_record(result.matches[-1], 0, result))
+    replay.save(folder / "replay.html")
+    captures = [ply for ply, state in enumerate(replay.states) if state.scene().captured]
+    return next(ply for ply in captures if ply >= BEGUN)
 
 
 def judged(record: GameRecord) -> Replay:
@@ -68,11 +74,15 @@ def main() -> None:
     """Write both."""
     with TemporaryDirectory() as name, chromium() as page:
         folder = Path(name)
-        make_pages(folder)
+        ply = make_pages(folder)
         page.goto((folder / "report.html").as_uri())
-        page.screenshot(path=HERE / "report.png")
+        box = page.locator("section").first.bounding_box()
+        assert box is not None
+        whole = {"x": 0, "y": 0, "width": SIZE["width"], "height": box["y"] + box["height"] + 16}
+        page.screenshot(path=HERE / "report.png", full_page=True, clip=whole)
         page.goto((folder / "replay.html").as_uri())
-        page.locator("#ply").fill(str(PLY))
+        for _ in range(ply):
+            page.keyboard.press("ArrowRight")
         page.screenshot(path=HERE / "replay.png")
 
 
