@@ -35,7 +35,7 @@ def test_it_is_small_and_says_how_it_was_made():
 def test_it_is_a_name_of_the_roster(spec):
     assert str(parse_spec(spec)) == spec
     assert network_folder("champion") == CHAMPION and training_table(spec) == 10
-    state = State()
+    state = State.initial()
     assert agents.choose(agents.make(spec), state) in state.legal_moves
 
 

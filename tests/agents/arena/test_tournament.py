@@ -207,7 +207,7 @@ def test_a_journal_gives_back_exactly_what_it_was_given(tmp_path):
 def test_changed_weights_are_noticed(tmp_path, monkeypatch):
     network = tmp_path / "run"
     network.mkdir()
-    weights = network / "model.safetensors"
+    weights = network / "ema.safetensors"
     weights.write_bytes(b"one")
     settings = _settings(tmp_path / "out", agents=("random", str(network)))
     with Journal(tmp_path / "out", settings):
