@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 HERE = Path(__file__).parent
-AGENTS = ("random", "greedy", "careful", "strategist", "alphabeta:depth=6")
-ADVISER = "mcts:sims=800"  # whose thoughts the bars of the replay show
+AGENTS = ("greedy", "careful", "strategist", "alphabeta:depth=6", "champion:sims=64")
+ADVISER = "champion:sims=400"  # whose thoughts the bars of the replay show
 SIZE = {"width": 1000, "height": 700}
 BEGUN = 20  # plies of the game before the capture that is shown
 
