@@ -28,11 +28,8 @@ class Lessons:
     """The lessons of the games of one unit; ``take`` them as games end, ``samples`` at last."""
 
     def __init__(self, endgames: Endgames, evaluator: Evaluator, rules: Rules) -> None:
-        self._endgames, self._agent, self._rules = (
-            endgames,
-            PolicyAgent(evaluator, "lessons"),
-            rules,
-        )
+        self._endgames, self._rules = endgames, rules
+        self._agent = PolicyAgent(evaluator, "lessons")
         self._begun: list[tuple[Positions, np.ndarray, np.ndarray]] = []
 
     def take(self, games: Lockstep, rows: np.ndarray) -> None:
@@ -52,7 +49,8 @@ class Lessons:
         for _ in range(MOST_PLIES):
             if not games.running:
                 break
-            faced, policies = games.positions(), self._agent.decide(games.positions()).policy
+            faced = games.positions()
+            policies = self._agent.decide(faced).policy
             parts.append(self._lesson(faced, policies, origin[games.games] + first_game))
             moves = draw_moves(policies, faced.keys, faced.plies, np.ones(len(policies)))
             games.play(moves)
