@@ -91,6 +91,7 @@ def _logs_on(folder: Path, patience: float) -> Callable[[], bool]:
     """Whether a run has logged something in the last ``patience`` seconds."""
 
     def logs_on() -> bool:
+        """Whether its log has grown lately; a log that is gone has not."""
         try:
             return time.time() - (folder / METRICS).stat().st_mtime < patience
         except OSError:

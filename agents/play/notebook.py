@@ -94,6 +94,7 @@ class Board:
         """The action as a button runs it: a mistake or a failure is said in one line."""
 
         def run(*_: Any) -> None:
+            """Do it and show the game as it stands then; the arguments are the button's."""
             try:
                 action()
             except Exception as error:  # a click has nobody above it who would see it
