@@ -64,6 +64,7 @@ __all__ = [
     "rgb_array",
     "seed_places",
     "svg",
+    "verdict_marks",
 ]
 
 # Geometry, in pixels of rgb_array and units of the SVG.
@@ -179,11 +180,11 @@ def compose(
     if scene.origin is not None and scene.path:
         shapes += trail(scene.origin, scene.path)
     if verdicts is not None:
-        shapes += _marks(scene, verdicts)
+        shapes += verdict_marks(scene, verdicts)
     return shapes + judged, height
 
 
-def _marks(scene: Scene, bounds: Bounds) -> list[Shape]:
+def verdict_marks(scene: Scene, bounds: Bounds) -> list[Shape]:
     """The verdicts of the mover's houses on their outer rims, and the position's on its store."""
     shapes: list[Shape] = []
     verdicts = read_verdicts(bounds, lead_of(scene))

@@ -103,6 +103,7 @@ def unit_figures(played: Played, learned: dict[str, float]) -> dict[str, float]:
                 "search_surprise",
                 "adjudicated",
                 "rescored",
+                "lessons",
                 "cache_hits",
             )
         },

@@ -65,7 +65,6 @@ class SelfPlay(Settings):
         unread = {
             "none": ("table", "played_on", "lessons", "rescore"),
             "search": ("played_on", "lessons"),
-            "adjudicate": ("lessons",),
         }
         for name in unread.get(self.endgames, ()):
             if getattr(self, name) != type(self).model_fields[name].default:

@@ -79,12 +79,12 @@ class Endgames:
         return rows, sure_scores(ended, games.south_to_move[rows])
 
     def best_moves(self, positions: Positions) -> tuple[np.ndarray, np.ndarray]:
-        """Positions that the table decides for the search, rows int64[K], and their best moves.
+        """Positions that the table decides, rows int64[K], and their best moves.
 
         Those are the moves bool[K, 6] that are proved to keep the most seeds, and the result with
         them. The few positions of large tables where bounds prove no such move are left out.
         """
-        if self.table is None or not self.is_searched:
+        if self.table is None:
             return np.empty(0, np.int64), np.empty((0, 6), np.bool_)
         bounds = final_bounds(self.table, positions, self.max_plies)
         rows = bounds.decided.nonzero()[0]
@@ -94,6 +94,12 @@ class Endgames:
         ahead = faced.boards[:, 12] - faced.boards[:, 13]
         keeps = np.sign(ahead + most) >= np.sign(bounds.least[rows])
         return rows[keeps], (lows == most[:, None])[keeps]
+
+    def searched_moves(self, positions: Positions) -> tuple[np.ndarray, np.ndarray]:
+        """:meth:`best_moves` where the search looks into the table; elsewhere its visits tell."""
+        if not self.is_searched:
+            positions = Positions(*(array[:0] for array in positions))
+        return self.best_moves(positions)
 
     def bounds(self, inputs: np.ndarray, plies: np.ndarray) -> Bounds | None:
         """What rescoring takes as proved of N network inputs, or None when there is none."""

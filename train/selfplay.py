@@ -110,13 +110,13 @@ def play_unit(unit: SelfPlayUnit) -> Played:
         table=endgames.search_table,
     )
     diary = _Diary()
-    lessons = Lessons(endgames, evaluator, config.rules)
+    lessons = Lessons(endgames, evaluator, config.rules) if config.selfplay.lessons else None
     while _goes_on(games, endgames, diary, lessons):
         games.play(_decide(games, search, unit, diary, endgames))
     ends = GameEnds(games.scores, games.lengths, games.reasons)
     first_game = unit.number * config.selfplay.games
     samples, rescored = diary.samples(ends, endgames, first_game)
-    learned = lessons.samples(first_game) if config.selfplay.lessons else None
+    learned = None if lessons is None else lessons.samples(first_game)
     figures = game_figures(ends) | {
         "games": float(len(ends.plies)),
         "adjudicated": float((ends.reasons == RUNNING).mean()),
@@ -152,7 +152,7 @@ def start_games(config: Config, number: int) -> Lockstep:
     return Lockstep(Positions(boards, plies, keys), south, config.rules, keeps_moves=True)
 
 
-def _goes_on(games: Lockstep, endgames: Endgames, diary: _Diary, lessons: Lessons) -> bool:
+def _goes_on(games: Lockstep, endgames: Endgames, diary: _Diary, lessons: Lessons | None) -> bool:
     """Whether a game still runs when those that are decided have been ended.
 
     The position in which a game ends so is noted, without a policy target: what it is worth is
@@ -161,7 +161,8 @@ def _goes_on(games: Lockstep, endgames: Endgames, diary: _Diary, lessons: Lesson
     rows, scores = endgames.decided(games)
     if rows.any():
         diary.note(games, rows, np.zeros((len(scores), 6)))
-        lessons.take(games, rows)
+        if lessons is not None:
+            lessons.take(games, rows)
         games.stop(rows, scores)
     return games.running > 0
 
@@ -183,7 +184,7 @@ def _decide(
         diary.note(games, rows, np.zeros_like(policies))
         return draw_moves(policies, positions.keys, positions.plies, np.ones(len(policies)))
     result = search.run(positions, settings.noise)
-    proved = endgames.best_moves(positions)
+    proved = endgames.searched_moves(positions)
     weights = _move_weights(result.visits, positions, search, proved)
     policies = (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
     diary.note(games, rows, policies)

@@ -3,13 +3,11 @@
 import math
 from collections.abc import Callable
 
-import numpy as np
-
 from agents.tablebase.probe import BUILT_AT_ONCE, open_table
-from agents.tablebase.report import Verdicts, verdicts
+from agents.tablebase.report import Verdicts, move_bounds, verdicts
 from oware_env.errors import OwareError
 from oware_env.notation import move_letter
-from oware_env.positions import Decisions, as_positions
+from oware_env.positions import Decisions
 from oware_env.render import Bounds
 from oware_env.state import State
 
@@ -66,9 +64,7 @@ def proved_moves(state: State, seeds: int = BUILT_AT_ONCE) -> Bounds | None:
     """
     if state.is_over or sum(state.houses) > seeds:
         return None
-    position = as_positions(state.board[None], np.array([state.ply]), np.zeros(1))
-    low, high = open_table(seeds).move_bounds(position, state.rules.max_plies)
-    return low[0], high[0]
+    return move_bounds(state, open_table(seeds))
 
 
 def bar(share: float) -> str:

@@ -9,7 +9,7 @@ from agents.tablebase.files import tables_folder
 from agents.tablebase.probe import NO_MARGIN, Tablebase, open_table
 from oware_env.errors import OwareError
 from oware_env.notation import move_letter
-from oware_env.positions import as_positions
+from oware_env.positions import Positions, as_positions
 from oware_env.state import State
 
 FEWEST_SEEDS = 8  # of the table that is built when there is none
@@ -61,16 +61,29 @@ def verdicts(state: State, seeds: int | None = None, folder: Path | None = None)
 
 
 def _verdicts(state: State, table: Tablebase) -> Verdicts:
-    position = as_positions(state.board[None], np.array([state.ply]), np.zeros(1))
     own, other = state.stores if state.south_to_move else state.stores[::-1]
     ahead = own - other
-    low, high = (int(bound[0]) for bound in table.bounds(position, state.rules.max_plies))
-    lows, highs = (bound[0] for bound in table.move_bounds(position, state.rules.max_plies))
+    bounds = table.bounds(_position(state), state.rules.max_plies)
+    low, high = (int(bound[0]) for bound in bounds)
+    lows, highs = move_bounds(state, table)
     moves = {
         int(move): verdict(ahead, int(lows[move]), int(highs[move]))
         for move in np.flatnonzero(lows != NO_MARGIN)
     }
     return Verdicts(verdict(ahead, low, high), moves)
+
+
+def move_bounds(state: State, table: Tablebase) -> tuple[np.ndarray, np.ndarray]:
+    """What a table proves of each move of a running state: :meth:`Tablebase.move_bounds` of it.
+
+    (low, high), int8[6] each, NO_MARGIN where there is no move: the ``verdicts`` of a picture.
+    """
+    low, high = table.move_bounds(_position(state), state.rules.max_plies)
+    return low[0], high[0]
+
+
+def _position(state: State) -> Positions:
+    return as_positions(state.board[None], np.array([state.ply]), np.zeros(1))
 
 
 def verdict(ahead: int, low: int, high: int) -> str:

@@ -103,6 +103,11 @@ def test_two_budgets_are_refused_with_both_named(given):
             "played_on is not read when endgames is 'search'",
         ),
         (
+            SelfPlay,
+            {"endgames": "search", "lessons": False},
+            "lessons is not read when endgames is 'search'",
+        ),
+        (
             Config,
             {"algorithm": "ppo", "selfplay": {"endgames": "search"}},
             "selfplay.endgames is read by alphazero only, and algorithm is 'ppo'",

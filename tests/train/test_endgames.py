@@ -30,7 +30,6 @@ def unit_of(tiny, mode, **differences):
     values |= {"max_plies": 300, "selfplay.search_plies": 90, "selfplay.endgames": mode}
     if mode in ("adjudicate", "both"):
         values["selfplay.played_on"] = PLAYED_ON
-    if mode == "both":
         values["selfplay.lessons"] = False  # test_lessons.py has those
     if mode != "none":
         values["selfplay.table"] = 8

@@ -22,14 +22,14 @@ MODE = {
 }
 
 
-def _play(tiny, lessons):
-    config = tiny({**MODE, "selfplay.lessons": lessons})
+def _play(tiny, mode, lessons):
+    config = tiny({**MODE, "selfplay.endgames": mode, "selfplay.lessons": lessons})
     return config, play_unit(SelfPlayUnit(Learner(config).playing_weights(), config, 2))
 
 
-@pytest.fixture(scope="module")
-def with_and_without(tiny):
-    return _play(tiny, True), _play(tiny, False)
+@pytest.fixture(scope="module", params=["both", "adjudicate"])
+def with_and_without(tiny, request):
+    return _play(tiny, request.param, True), _play(tiny, request.param, False)
 
 
 @pytest.fixture(scope="module")

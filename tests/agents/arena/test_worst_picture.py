@@ -7,10 +7,12 @@ import pytest
 
 import agents
 from agents.arena.grading import Sample, grade_agent
-from agents.arena.worst_picture import BETTER, OTHER, PLAYED, caption, verdicts_of, worst_svg
+from agents.arena.worst_picture import BETTER, PLAYED, caption, worst_svg
 from agents.tablebase.build import build_table
 from agents.tablebase.probe import Tablebase
 from oware_env.state import State
+
+RINGS = {"played ": PLAYED, "better ": BETTER}
 
 
 @pytest.fixture(scope="module")
@@ -32,36 +34,34 @@ def parts_of(svg):
     return found
 
 
-def lead(words):
-    """The final lead of a proved verdict; a draw has none."""
-    return 0 if words == "drawn" else int(re.fullmatch(r"(won|lost) by ([+-]\d+)", words)[2])
+def proved(picture):
+    """{letter: final lead} of the marks on the houses of a picture; a draw has none."""
+    found = {}
+    for name, elements in picture.items():
+        if name and re.fullmatch("proved [A-F]", name):
+            words = elements[0].text
+            found[name[-1]] = 0 if words == "D" else int(re.fullmatch(r"[WL] ([+-]\d+)", words)[1])
+    return found
 
 
-def test_the_verdicts_differ_by_the_seeds_that_were_given_away(worst, table):
+def test_the_marks_differ_by_the_seeds_that_were_given_away(worst, table):
     assert len(worst) > 10
     for one in worst:
-        ends = verdicts_of(State.parse(one.position, ply=one.ply), table)
-        best = {lead(ends[letter]) for letter in one.better.split()}
-        assert len(best) == 1
-        assert best.pop() - lead(ends[one.move]) == one.regret > 0
+        leads = proved(parts_of(worst_svg(one, table)))
+        assert set(leads) == set(State.parse(one.position, ply=one.ply).legal_letters)
+        best = {leads[letter] for letter in one.better.split()}
+        assert best == {max(leads.values())}
+        assert best.pop() - leads[one.move] == one.regret > 0
 
 
-def test_every_legal_move_has_a_sign_in_the_colour_of_what_it_is(worst, table):
-    for one in worst[:5]:
-        state = State.parse(one.position, ply=one.ply)
+def test_what_was_played_and_what_is_better_have_rings_of_their_own(worst, table):
+    for one in worst:
         parts = parts_of(worst_svg(one, table))
-        fills = {
-            name.removeprefix("sign "): elements[0].get("fill")
-            for name, elements in parts.items()
-            if name and name.startswith("sign ")
-        }
-        assert set(fills) == set(state.legal_letters)
-        for letter, fill in fills.items():
-            is_better = letter in one.better.split()
-            assert fill == (PLAYED if letter == one.move else BETTER if is_better else OTHER)
-        assert f"played {one.move}" in parts and f"better {one.better[0]}" in parts
-        said = " by ".join(element.text for element in parts[f"verdict {one.move}"])
-        assert said == verdicts_of(state, table)[one.move]
+        rings = {name: part for name, part in parts.items() if name and name[:7] in RINGS}
+        assert set(rings) == {f"played {one.move}", *(f"better {a}" for a in one.better.split())}
+        for name, (ring,) in rings.items():
+            assert ring.get("stroke") == RINGS[name[:7]]
+            assert (ring.get("stroke-dasharray") is not None) == name.startswith("played")
 
 
 def test_the_line_on_top_says_it_in_words(worst, table):
