@@ -55,6 +55,8 @@ def train(arguments: Sequence[str]) -> None:
     if arguments and arguments[0] in actions:
         actions[arguments[0]](arguments[1:])
         return
+    if arguments and not arguments[0].startswith("-") and not arguments[0].endswith(".toml"):
+        raise OwareError(f"unexpected argument {arguments[0]!r}{nearest(arguments[0], actions)}")
     started = time.monotonic()
     arguments = with_one_budget(arguments)
     command = parse_command(Config, arguments, description=DESCRIPTION, options=OPTIONS)

@@ -178,7 +178,7 @@ def open_run(path: Path) -> RunFolder:
 def run_path(text: str) -> Path:
     """A run folder given as text; a bare name is looked for in runs/ too."""
     path = Path(text)
-    return path if path.exists() or path.is_absolute() else RUNS / path
+    return RUNS / path if len(path.parts) == 1 and not path.exists() else path
 
 
 def _forget_after(metrics: Path, step: int) -> None:

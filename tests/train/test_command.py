@@ -126,7 +126,8 @@ BAD_WORDS = {
         ["--profil"],
         "unknown option --profil; the nearest is '--profile'",
     ),
-    "a stray word": (["tiny"], "unexpected argument 'tiny'"),
+    "a stray word": (["tiny"], "unexpected argument 'tiny'; there are replay, report, export"),
+    "a mistyped action": (["relese", "tiny"], "argument 'relese'; the nearest is 'release'"),
     "an unknown device": (["--device", "gpu9"], "device 'gpu9' cannot be used: "),
     "a device that is not there": (["--device", "cuda:99"], "device 'cuda:99' cannot be used: "),
     "an unknown opponent": (
@@ -134,7 +135,6 @@ BAD_WORDS = {
         "deep",
     ),
     "an unknown opponent of the final table": (["--evaluation.at-end", "gredy"], "greedy"),
-    "a run that is not there": (["--resume", "runs/none"], "runs/none is not the folder of a run"),
     "a bad value of PPO": (
         ["--algorithm", "ppo", "--ppo.epochs", "0"],
         "ppo.epochs must be greater than or equal to 1, not 0",
@@ -148,6 +148,12 @@ BAD_WORDS = {
 def test_a_bad_command_line_is_refused(name, fails):
     words, message = BAD_WORDS[name]
     assert message in fails(*words)
+
+
+def test_a_run_is_looked_for_where_it_was_said_to_be_and_a_bare_name_in_runs(fails):
+    assert fails("--resume", "runs/none").startswith("runs/none is not the folder of a run")
+    assert fails("--resume", "none").startswith("runs/none is not the folder of a run")
+    assert fails("report", "other/none").startswith("other/none is not the folder of a run")
 
 
 def test_a_folder_that_is_no_run_cannot_be_resumed(fails, tmp_path):
