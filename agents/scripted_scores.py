@@ -9,6 +9,7 @@ import numpy as np
 
 from oware_env.kernel import kernel
 from oware_env.rules import is_opponent_empty, legal_moves, play, settle, status, turn
+from oware_env.tactics import best_capture
 
 SEED = 100  # one captured seed
 RESULT = 100_000  # a finished game, above every other consideration
@@ -27,17 +28,6 @@ PROSPECT = 85  # each seed of the best capture at hand, on one's own turn
 DANGER = 48  # the same for the opponent, who moves later
 
 RANDOM, GREEDY, CAREFUL, FORTRESS, HOARDER, FEEDER, STRATEGIST = range(7)
-
-
-@kernel
-def best_capture(board, moves):
-    """The most seeds that one of the legal ``moves`` captures."""
-    best = 0
-    for move in range(6):
-        if moves >> move & 1:
-            after = board.copy()
-            best = max(best, play(after, move))
-    return best
 
 
 @kernel

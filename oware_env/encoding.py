@@ -1,7 +1,7 @@
 """Boards as observations and as network input: the only place that does it.
 
-All encodings are seen by the side to move, so a seat swap never changes them. Version 0 of the
-layouts; a change of any of them bumps :data:`ENCODING_VERSION` and the environment's version.
+All encodings are seen by the side to move, so a seat swap never changes them. A change of what
+networks see bumps :data:`ENCODING_VERSION`; one of the observations, the environment's version.
 """
 
 import numpy as np
@@ -9,12 +9,14 @@ import numpy as np
 from oware_env.errors import OwareError
 from oware_env.kernel import kernel
 from oware_env.rules import SEEDS, unpack
+from oware_env.tactics import TACTICS, write_tactics
 
-ENCODING_VERSION = 0
+ENCODING_VERSION = 1
 COUNTS_SIZE = 15
 HOUSE_CLASSES = 13  # 0 .. 11 seeds, and "12 or more": a house that laps the board
 ONEHOT_SIZE = COUNTS_SIZE + 12 * HOUSE_CLASSES
-NETWORK_SIZE = 15
+PLIES_LEFT = 14  # entry of a network's input; the tactics follow it
+NETWORK_SIZE = PLIES_LEFT + 1 + TACTICS
 PLIES_LEFT_CLIP = 64
 OBSERVATION_SIZES = {"counts": COUNTS_SIZE, "onehot": ONEHOT_SIZE}
 
@@ -72,13 +74,15 @@ def encode_sides(own, other, ply, max_plies, out):
 
 @kernel
 def network_input(boards, plies, max_plies):
-    """B positions as uint8[B, 15]: the 14 board entries, and the plies left clipped at 64.
+    """B positions as uint8[B, 27]: the board, the plies left clipped at 64, and the tactics.
 
-    The last entry is constant until the limit is near, so equal boards share one encoding.
+    Entries 0-13 are the board's, 15-26 those of :func:`oware_env.tactics.write_tactics`. Entry 14,
+    the plies left, is constant until the limit is near, so equal boards share one encoding.
     """
     out = np.empty((len(boards), NETWORK_SIZE), np.uint8)
     for row in range(len(boards)):
         for entry in range(14):
             out[row, entry] = boards[row, entry]
-        out[row, 14] = max(0, min(PLIES_LEFT_CLIP, max_plies - plies[row]))
+        out[row, PLIES_LEFT] = max(0, min(PLIES_LEFT_CLIP, max_plies - plies[row]))
+        write_tactics(boards[row], out[row, PLIES_LEFT + 1 :])
     return out

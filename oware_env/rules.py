@@ -229,6 +229,12 @@ def _leaves_opponent_empty(board, move):
 
 
 @kernel
+def reaches(board, house):
+    """Whether sowing one of the mover's houses reaches the other side."""
+    return board[house] >= 6 - house
+
+
+@kernel
 def legal_moves(board, feeding=FEED_WHEN_EMPTY):
     """The legal moves as six bits. 0 means the mover has none and the game is over."""
     moves = 0
@@ -237,7 +243,7 @@ def legal_moves(board, feeding=FEED_WHEN_EMPTY):
     if feeding == FEED_WHEN_EMPTY:
         if is_opponent_empty(board):
             for house in range(6):
-                if board[house] < 6 - house:  # does not reach the other side
+                if not reaches(board, house):
                     moves &= ~(1 << house)
         return moves
     feeding_moves = moves

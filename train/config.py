@@ -130,7 +130,7 @@ class Replay(Settings):
     most: int = Field(3_000_000, ge=1)
     """Positions it never exceeds."""
     keep: bool = False
-    """Keep also the positions that have left it, on the disk: 53 bytes each, for an export."""
+    """Keep also the positions that have left it, on the disk: 65 bytes each, for an export."""
 
 
 class Evaluation(Settings):

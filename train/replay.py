@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from oware_env.encoding import NETWORK_SIZE
 from oware_env.errors import OwareError
 from train.config import Replay
 from train.samples import Samples
@@ -17,7 +18,7 @@ from train.shards import Shards
 
 SAMPLE = np.dtype(
     [
-        ("inputs", "u1", 15),
+        ("inputs", "u1", NETWORK_SIZE),
         ("policies", "<f4", 6),
         ("results", "i1"),
         ("margins", "i1"),

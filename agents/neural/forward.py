@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from agents.neural.folded import Folded
+from oware_env.encoding import PLIES_LEFT
 from oware_env.kernel import kernel
 
 ROWS = 24  # that pass through a network of width 128 together; fewer of a wider one
@@ -63,11 +64,13 @@ def _normalise(rows, out):
 
 @kernel(reorders_sums=True)
 def _look_up(inputs, offsets, table, bias, out):
-    """The first layer: the bias and fifteen rows of the table, summed for each input."""
+    """The first layer: the bias and a row of the table for each entry of an input, summed."""
     for row in range(len(inputs)):
         for entry in range(len(bias)):
             out[row, entry] = bias[entry]
         for place in range(len(offsets)):
+            if place > PLIES_LEFT and inputs[row, place] == 0:
+                continue  # a move that takes nothing has a row of zeros
             picked = offsets[place] + np.int64(inputs[row, place])
             for entry in range(len(bias)):
                 out[row, entry] += table[picked, entry]
@@ -108,7 +111,7 @@ def _read_heads(outputs, bias, logits, values):
 
 @kernel
 def judge_inputs(arrays, inputs):
-    """(logits float32[B, 6], values float32[B]) of uint8[B, 15]."""
+    """(logits float32[B, 6], values float32[B]) of uint8[B, 27]."""
     count = len(inputs)
     logits, values = np.empty((count, 6), np.float32), np.empty(count, np.float32)
     ones = np.ones(arrays.room.shape[2], np.float32)

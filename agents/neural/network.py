@@ -1,8 +1,9 @@
 """The network: a residual MLP over summed table rows, with policy, result and margin heads.
 
-Input is uint8[B, 15] (encoding.network_input): 14 board entries and the plies left. Each entry's
-count picks one row of a table and the rows are summed: a first layer at the price of 15
-look-ups. The rows are not free but made of a few features of a count (:func:`count_features`),
+Input is uint8[B, 27] (encoding.network_input): 14 board entries, the plies left, and 12 entries
+of what moves would take. Each entry's count picks one row of a table and the rows are summed: a
+first layer at the price of 27 look-ups. The rows are made of a few features of a count
+(:func:`count_features`),
 so that a count seen rarely still means something and a pair of stores cannot name one game and
 its result. Blocks are pre-norm: x + W2 relu(W1 norm(x)).
 """
@@ -13,14 +14,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from oware_env.encoding import HOUSE_CLASSES, NETWORK_SIZE, PLIES_LEFT_CLIP
+from oware_env.encoding import HOUSE_CLASSES, PLIES_LEFT_CLIP
 from oware_env.errors import OwareError
 from oware_env.rules import SEEDS
+from oware_env.tactics import MOST_TAKEN, TACTICS
 
 COUNT_ROWS = SEEDS + 1
-TABLE_ROWS = 14 * COUNT_ROWS + PLIES_LEFT_CLIP + 1
+ENTRY_ROWS = (*[COUNT_ROWS] * 14, PLIES_LEFT_CLIP + 1, *[MOST_TAKEN + 1] * TACTICS)
+TABLE_ROWS = sum(ENTRY_ROWS)
 STORE_STEPS = (12, 18, 20, 22, 23, 24)  # finer towards the 25 that win
 PLIES_LEFT_STEPS = (0, 1, 2, 3, 4, 6, 8, 16, 32)
+TAKEN_STEPS = (2, 3, 4, 5, 7, 10)
 MARGIN_CLASSES = 2 * SEEDS + 1  # -48 .. 48
 PRESETS = {"tiny": (64, 2), "small": (128, 2), "medium": (128, 4), "large": (256, 6)}
 
@@ -34,10 +38,11 @@ class Heads(NamedTuple):
 
 
 def count_features() -> Tensor:
-    """What the first layer knows of each count: float32[751, 192], one block a board entry.
+    """What the first layer knows of each count: float32[943, 276], one block an entry.
 
     A house is a one-hot of 0 .. 11 and "12 or more", and the excess over 12; a store is its
-    count and whether it has reached each of STORE_STEPS; plies left likewise, from 64 down.
+    count and whether it has reached each of STORE_STEPS; plies left likewise, from 64 down; seeds
+    taken likewise, and a move that takes none has no feature at all.
     """
     counts = torch.arange(COUNT_ROWS)
     house = torch.zeros(COUNT_ROWS, HOUSE_CLASSES + 1)
@@ -48,7 +53,10 @@ def count_features() -> Tensor:
     left = torch.arange(PLIES_LEFT_CLIP + 1)
     near = [left <= step for step in PLIES_LEFT_STEPS]
     plies = torch.stack([1 - left / PLIES_LEFT_CLIP, *near], dim=1)
-    return torch.block_diag(*[house] * 12, store, store, plies)
+    seeds = torch.arange(MOST_TAKEN + 1)
+    reached = [seeds >= step for step in TAKEN_STEPS]
+    taken = torch.stack([seeds / 4, *reached], dim=1)
+    return torch.block_diag(*[house] * 12, store, store, plies, *[taken] * TACTICS)
 
 
 class Block(nn.Module):
@@ -78,22 +86,24 @@ class Network(nn.Module):
         self.register_buffer("count_features", count_features(), persistent=False)
         self.first = nn.Parameter(torch.empty(self.count_features.shape[1], width))
         # The first norm rescales whatever comes in, so a small start only means that what is
-        # learned soon outweighs what was drawn: a fifth of unit variance learned fastest.
-        nn.init.normal_(self.first, std=0.2 * NETWORK_SIZE**-0.5)
+        # learned soon outweighs what was drawn: a fifth of unit variance learned fastest, of the
+        # board and the plies left, for most moves take nothing.
+        nn.init.normal_(self.first, std=0.2 * 15**-0.5)
         self.bias = nn.Parameter(torch.zeros(width))
         self.blocks = nn.ModuleList(Block(width) for _ in range(depth))
         self.norm = nn.LayerNorm(width)
         self.policy = nn.Linear(width, 6)
         self.result = nn.Linear(width, 3)
         self.margin = nn.Linear(width, MARGIN_CLASSES)
-        self.register_buffer("offsets", torch.arange(NETWORK_SIZE) * COUNT_ROWS, persistent=False)
+        rows = torch.tensor(ENTRY_ROWS)
+        self.register_buffer("offsets", rows.cumsum(0) - rows, persistent=False)
 
     def table(self) -> Tensor:
-        """The rows that inputs pick, float32[751, width]; entry e's count c is row 49 e + c."""
+        """The rows that inputs pick, float32[943, width]; count c of entry e is offsets[e] + c."""
         return self.count_features @ self.first
 
     def features(self, inputs: Tensor) -> Tensor:
-        """What the heads read: uint8[B, 15] to float32[B, width]."""
+        """What the heads read: uint8[B, 27] to float32[B, width]."""
         rows = inputs.to(torch.int64) + self.offsets
         known = functional.embedding_bag(rows, self.count_features, mode="sum")
         features = torch.addmm(self.bias, known, self.first)
@@ -102,7 +112,7 @@ class Network(nn.Module):
         return functional.relu(self.norm(features))
 
     def forward(self, inputs: Tensor) -> Heads:
-        """All heads for uint8[B, 15]."""
+        """All heads for uint8[B, 27]."""
         features, heads = self.features(inputs), (self.policy, self.result, self.margin)
         # One product instead of three, two of which would be too narrow for the machine.
         weights, biases = ([getattr(head, part) for head in heads] for part in ("weight", "bias"))

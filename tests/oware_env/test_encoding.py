@@ -6,6 +6,7 @@ from oware_env.errors import OwareError
 from oware_env.notation import Placement
 from oware_env.rules import initial_board, pack
 from oware_env.state import State
+from oware_env.tactics import TACTICS, write_tactics
 
 
 def observe(states, kind, max_plies=400):
@@ -78,6 +79,15 @@ def test_a_network_sees_the_board_and_the_last_plies():
     assert seen.dtype == np.uint8
     assert np.array_equal(seen[:, :14], boards)
     assert seen[:, 14].tolist() == [64, 64, 63, 0]
+
+
+def test_a_network_sees_what_moves_and_replies_take():
+    state = State.parse("1-0-0-2-3-5-2-1-1-2-1-0-15-15-S")
+    seen = encoding.network_input(state.board[None], np.zeros(1, np.int32), 400)[0]
+    expected = np.empty(TACTICS, np.uint8)
+    write_tactics(state.board, expected)
+    assert seen.shape == (encoding.NETWORK_SIZE,) and expected.any()
+    assert np.array_equal(seen[15:], expected)
 
 
 @pytest.mark.parametrize("kind", ["count", "", None, 15, ["counts"]])

@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from agents.tablebase.probe import open_table
+from oware_env.encoding import NETWORK_SIZE
 from oware_env.positions import as_positions
 from oware_env.state import State
 from train.diagnosis import POSITIONS, Diagnosis, Histogram, opinions
@@ -102,7 +103,9 @@ def test_histograms_hold_the_games_and_searches_since_the_last_were_written(diag
     values = np.array([0.5, -0.25, np.nan], np.float32)
     policies = np.array([[0.5, 0.5, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], [0] * 6], np.float32)
     empty = np.zeros(3, np.int8)
-    samples = Samples(np.zeros((3, 15), np.uint8), policies, empty, empty, values, empty, empty)
+    samples = Samples(
+        np.zeros((3, NETWORK_SIZE), np.uint8), policies, empty, empty, values, empty, empty
+    )
     weights, log = Learner(tiny()).playing_weights(), Log()
     diagnosis.note(Played(samples, ends, (empty, empty), {}))
     diagnosis.write(log, 9, weights)
@@ -135,7 +138,7 @@ def test_writing_them_changes_nothing_of_what_is_learned(diagnosis, tiny):
     random, learned = np.random.default_rng(0), []
     batches = [
         Samples(
-            inputs=random.integers(1, 9, (32, 15)).astype(np.uint8),
+            inputs=random.integers(1, 9, (32, NETWORK_SIZE)).astype(np.uint8),
             policies=random.dirichlet(np.ones(6), 32).astype(np.float32),
             results=random.integers(0, 3, 32).astype(np.int8),
             margins=np.zeros(32, np.int8),

@@ -27,7 +27,7 @@ NUMBER, PLAYED_ON = 2, 0.25
 
 def unit_of(tiny, mode, **differences):
     values = {"selfplay.games": 32, "selfplay.simulations": 6, "selfplay.temperature_plies": 30}
-    values |= {"max_plies": 300, "selfplay.search_plies": 90, "selfplay.endgames": mode}
+    values |= {"max_plies": 300, "selfplay.search_plies": 150, "selfplay.endgames": mode}
     if mode in ("adjudicate", "both"):
         values["selfplay.played_on"] = PLAYED_ON
         values["selfplay.lessons"] = False  # test_lessons.py has those

@@ -9,6 +9,7 @@ from torch.nn import functional
 
 from agents.neural.checkpoint import read_tensors, write_checkpoint
 from agents.neural.network import MARGIN_CLASSES, Heads
+from oware_env.encoding import NETWORK_SIZE
 from oware_env.errors import OwareError
 from train.learner import Learner, losses, masked_policy, result_targets, value_losses
 from train.replay import ReplayWindow
@@ -23,7 +24,7 @@ def _one_thread():
 def _samples(count, seed=0):
     """Distinct positions with seeds in every house of the mover, and targets without a pattern."""
     random = np.random.default_rng(seed)
-    inputs = random.integers(1, 9, (count, 15)).astype(np.uint8)
+    inputs = random.integers(1, 9, (count, NETWORK_SIZE)).astype(np.uint8)
     policies = random.dirichlet(np.full(6, 0.5), count).astype(np.float32)
     results = random.integers(0, 3, count).astype(np.int8)
     margins = random.integers(-24, 25, count).astype(np.int8)

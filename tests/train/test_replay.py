@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from oware_env.encoding import NETWORK_SIZE
 from oware_env.errors import OwareError
 from train.config import Replay
 from train.replay import ReplayWindow
@@ -12,7 +13,7 @@ from train.samples import Samples
 def _unit(number, length=10):
     """A unit whose every array says which unit and row it came from."""
     rows = np.arange(length)
-    inputs = np.full((length, 15), number, np.uint8)
+    inputs = np.full((length, NETWORK_SIZE), number, np.uint8)
     policies = np.tile(rows[:, None], (1, 6)).astype(np.float32)
     return Samples(
         inputs,

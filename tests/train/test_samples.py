@@ -7,7 +7,7 @@ import pytest
 
 from agents.tablebase import build
 from agents.tablebase.probe import Tablebase, open_table
-from oware_env.encoding import network_input
+from oware_env.encoding import NETWORK_SIZE, network_input
 from oware_env.lockstep import Lockstep
 from oware_env.positions import as_positions
 from oware_env.rules import REASONS, Rules
@@ -294,7 +294,7 @@ def test_each_proof_counts_back_to_the_proof_before_it_and_each_game_for_itself(
         np.array([[20, 28], [24, 24]], np.int16), np.array([5, 3], np.int32), np.full(2, 3, np.int8)
     )
     plies, south = np.arange(8, dtype=np.int32), np.ones(8, np.bool_)
-    noted = _note(np.zeros((8, 15), np.uint8), plies, south, games)
+    noted = _note(np.zeros((8, NETWORK_SIZE), np.uint8), plies, south, games)
     noted.values[:] = np.linspace(-0.7, 0.7, 8)
     plain = make_samples(noted, ends, first_game=30)
     bounds = Bounds(np.array(least, np.int8), np.array(greatest, np.int8))

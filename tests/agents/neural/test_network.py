@@ -13,13 +13,13 @@ from agents.neural.network import (
 from oware_env.encoding import NETWORK_SIZE, network_input
 from oware_env.errors import OwareError
 
-FEATURES = 12 * 14 + 2 * 7 + 10  # of a count: houses, stores, plies left
+FEATURES = 12 * 14 + 2 * 7 + 10 + 12 * 7  # of a count: houses, stores, plies left, tactics
 # preset: width, blocks, parameters
 SIZES = {
-    "tiny": (64, 2, 36_138),
-    "small": (128, 2, 104_938),
-    "medium": (128, 4, 171_242),
-    "large": (256, 6, 868_202),
+    "tiny": (64, 2, 41_514),
+    "small": (128, 2, 115_690),
+    "medium": (128, 4, 181_994),
+    "large": (256, 6, 889_706),
 }
 
 
@@ -81,7 +81,7 @@ def test_blocks_start_as_the_identity():
 def test_every_entry_of_the_input_and_every_count_has_a_row_of_its_own():
     network = build_network("tiny")
     lowest = torch.zeros(1, NETWORK_SIZE, dtype=torch.uint8)
-    highest = torch.tensor([[48] * 14 + [64]], dtype=torch.uint8)
+    highest = torch.tensor([[48] * 14 + [64] + [15] * 12], dtype=torch.uint8)
     rows = (lowest + network.offsets).flatten().tolist()
     ends = (highest + network.offsets).flatten().tolist()
     assert rows[0] == 0 and ends[-1] == TABLE_ROWS - 1
@@ -106,15 +106,20 @@ def test_counts_are_known_by_their_features():
         0,
         0,
     ]
-    plies = known[49 * 14 :, 182:]
+    plies = known[49 * 14 : 49 * 14 + 65, 182:192]
     assert plies[64].tolist() == [0] * 10 and plies[0].tolist() == [1] * 10
-    assert len(known.unique(dim=0)) == TABLE_ROWS - 2  # "64 left" and two empty stores are 0
+    taken = known[-16:, -7:]  # by the reply to the last move
+    assert taken[0].tolist() == [0] * 7 and taken[5].tolist() == [1.25, 1, 1, 1, 1, 0, 0]
+    # All zero are: two empty stores, 64 plies left, and the twelve tactics that take nothing.
+    assert len(known.unique(dim=0)) == TABLE_ROWS - 2 - 12
 
 
 def test_the_input_is_a_sum_of_rows():
     network = build_network("tiny")
-    inputs = torch.tensor([[4] * 12 + [0, 0, 64]], dtype=torch.uint8)
-    rows = [49 * entry + count for entry, count in enumerate(inputs[0].tolist())]
+    inputs = torch.tensor([[4] * 12 + [0, 0, 64] + [0] * 6 + [3] * 6], dtype=torch.uint8)
+    firsts = network.offsets.tolist()
+    assert firsts[:16] == [49 * entry for entry in range(15)] + [49 * 14 + 65]
+    rows = [first + count for first, count in zip(firsts, inputs[0].tolist(), strict=True)]
     summed = network.table()[rows].sum(dim=0) + network.bias
     expected = torch.relu(network.norm(summed))
     assert torch.allclose(network.features(inputs)[0], expected, atol=1e-5)

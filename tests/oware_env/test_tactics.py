@@ -1,0 +1,57 @@
+"""What moves and replies would take, against games played out move by move."""
+
+import numpy as np
+import pytest
+
+from oware_env import State
+from oware_env.tactics import MOST_TAKEN, TACTICS, best_capture, write_tactics
+
+
+def tactics(state: State) -> list[int]:
+    out = np.full(TACTICS, 255, np.uint8)
+    write_tactics(state.board, out)
+    return out.tolist()
+
+
+def taken(state: State, move: int) -> int:
+    """Seeds that a legal move takes, by playing it."""
+    return int(state.play(move).board[13]) - int(state.board[12])
+
+
+def best_reply(state: State, move: int) -> int:
+    after = state.play(move)
+    return max((taken(after, reply) for reply in after.legal_moves), default=0)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_they_are_what_playing_the_moves_takes(random_game, seed):
+    for state in random_game(seed):
+        if not state.is_over:
+            seen = tactics(state)
+            for move in state.legal_moves:
+                assert seen[move] == taken(state, move)
+                if not state.play(move).is_over:
+                    assert seen[6 + move] == best_reply(state, move)
+
+
+def test_an_empty_house_takes_nothing_and_allows_nothing():
+    seen = tactics(State.parse("0-4-0-4-0-5-1-1-2-2-1-4-12-12-S"))
+    assert [seen[move] for move in (0, 2, 4, 6, 8, 10)] == [0] * 6
+
+
+def test_a_void_slam_takes_nothing():
+    state = State.parse("0-0-0-0-0-2-1-1-0-0-0-0-22-22-S")
+    assert tactics(state)[5] == 0
+    assert best_capture(state.board, 63) == 0
+
+
+def test_the_most_that_a_move_can_take():
+    state = State.parse("0-0-0-0-0-5-2-2-2-2-2-1-16-16-S")
+    assert tactics(state)[5] == MOST_TAKEN == best_capture(state.board, 1 << 5)
+
+
+def test_only_the_moves_asked_for_count():
+    state = State.parse("0-0-0-0-2-2-1-1-5-0-0-0-18-19-S")
+    assert best_capture(state.board, 1 << 5) == 4
+    assert best_capture(state.board, 1 << 4) == 2
+    assert best_capture(state.board, 0) == 0
