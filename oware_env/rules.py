@@ -79,9 +79,7 @@ def require_abapa(rules: Rules) -> Rules:
 
 def initial_board() -> np.ndarray:
     """The board before the first move, int8[14]: four seeds in each house, empty stores."""
-    board = np.full(BOARD, 4, np.int8)
-    board[MOVER_STORE:] = 0
-    return board
+    return np.array([4] * 12 + [0, 0], np.int8)
 
 
 @kernel
@@ -148,6 +146,14 @@ def sow(board, move):
 def is_capturable(seeds):
     """Whether an opponent's house with so many seeds falls to the last seed of a sow."""
     return seeds == 2 or seeds == 3
+
+
+@kernel
+def aims(board, move):
+    """Whether a sow ends in a house that falls to it, without sowing: a slam is still void."""
+    seeds = np.uint64(board[move])
+    last = _LAST[move, seeds]
+    return last >= 6 and is_capturable(board[last] + _CHANGES[move, seeds, last])
 
 
 @kernel
@@ -229,12 +235,6 @@ def _leaves_opponent_empty(board, move):
 
 
 @kernel
-def reaches(board, house):
-    """Whether sowing one of the mover's houses reaches the other side."""
-    return board[house] >= 6 - house
-
-
-@kernel
 def legal_moves(board, feeding=FEED_WHEN_EMPTY):
     """The legal moves as six bits. 0 means the mover has none and the game is over."""
     moves = 0
@@ -243,7 +243,7 @@ def legal_moves(board, feeding=FEED_WHEN_EMPTY):
     if feeding == FEED_WHEN_EMPTY:
         if is_opponent_empty(board):
             for house in range(6):
-                if not reaches(board, house):
+                if board[house] < 6 - house:  # does not reach the other side
                     moves &= ~(1 << house)
         return moves
     feeding_moves = moves

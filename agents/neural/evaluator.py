@@ -12,7 +12,7 @@ from agents.neural.network import Network
 from oware_env.encoding import network_input
 from oware_env.errors import OwareError
 from oware_env.positions import Positions
-from oware_env.rules import Rules, require_abapa
+from oware_env.rules import Rules, initial_board, require_abapa
 
 
 class NetworkEvaluator:
@@ -39,7 +39,7 @@ class NetworkEvaluator:
 
     def seconds_a_call(self, count: int) -> float:
         """Seconds that judging ``count`` positions takes now: a clock for compiled loops."""
-        boards, plies = np.zeros((count, 14), np.int8), np.zeros(count, np.int32)
+        boards, plies = np.tile(initial_board(), (count, 1)), np.zeros(count, np.int32)
         positions = Positions(boards, plies, np.zeros(count, np.uint64))
         times = []
         for _ in range(3):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from oware_env import State
+from oware_env.rules import aims, sow
 from oware_env.tactics import MOST_TAKEN, TACTICS, best_capture, write_tactics
 
 
@@ -55,3 +56,12 @@ def test_only_the_moves_asked_for_count():
     assert best_capture(state.board, 1 << 5) == 4
     assert best_capture(state.board, 1 << 4) == 2
     assert best_capture(state.board, 0) == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_move_aims_when_its_sow_ends_in_a_house_that_falls(random_game, seed):
+    for state in random_game(seed):
+        for move in state.legal_moves:
+            after = state.board.copy()
+            last = sow(after, move)
+            assert aims(state.board, move) == (last >= 6 and after[last] in (2, 3))
