@@ -111,7 +111,8 @@ def read_state(folder: Path) -> dict[str, Any]:
     for name, ours in (("format", FORMAT), ("encoding", ENCODING_VERSION)):
         if state.get(name) != ours:
             raise OwareError(
-                f"checkpoint {folder} has {name} {state.get(name)}, this program reads {ours}"
+                f"checkpoint {folder} has {name} {state.get(name)}, this program reads {ours}: "
+                "another version wrote it"
             )
     if state.get("digest") != _digest(state):
         raise OwareError(f"{folder / STATE} is damaged: it is not what the checkpoint wrote")

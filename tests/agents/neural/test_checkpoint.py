@@ -154,8 +154,8 @@ def test_another_format_is_refused_with_both_numbers(folder, name, monkeypatch):
     monkeypatch.setattr(checkpoint, constant, 99)
     write(folder)
     monkeypatch.undo()
-    message = refusal(load_network, folder)
-    assert message == f"checkpoint {folder} has {name} 99, this program reads {ours}"
+    said = f"checkpoint {folder} has {name} 99, this program reads {ours}"
+    assert refusal(load_network, folder) == f"{said}: another version wrote it"
 
 
 def test_other_rules_are_refused_with_both_named(folder):
