@@ -11,7 +11,7 @@ from oware_env.kernel import kernel
 from oware_env.rules import SEEDS, unpack
 from oware_env.tactics import TACTICS, write_tactics
 
-ENCODING_VERSION = 1
+ENCODING_VERSION = 2
 COUNTS_SIZE = 15
 HOUSE_CLASSES = 13  # 0 .. 11 seeds, and "12 or more": a house that laps the board
 ONEHOT_SIZE = COUNTS_SIZE + 12 * HOUSE_CLASSES
@@ -74,9 +74,9 @@ def encode_sides(own, other, ply, max_plies, out):
 
 @kernel
 def network_input(boards, plies, max_plies):
-    """B positions as uint8[B, 27]: the board, the plies left clipped at 64, and the tactics.
+    """B positions as uint8[B, 33]: the board, the plies left clipped at 64, and the tactics.
 
-    Entries 0-13 are the board's, 15-26 those of :func:`oware_env.tactics.write_tactics`. Entry 14,
+    Entries 0-13 are the board's, 15-32 those of :func:`oware_env.tactics.write_tactics`. Entry 14,
     the plies left, is constant until the limit is near, so equal boards share one encoding.
     """
     out = np.empty((len(boards), NETWORK_SIZE), np.uint8)

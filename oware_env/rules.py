@@ -109,10 +109,7 @@ def unpack(mover, opponent):
 
 
 def _sowings() -> tuple[np.ndarray, np.ndarray]:
-    """What sowing a house of so many seeds does, house by house: the rule itself.
-
-    The change of every house, int8[6, 64, 12], and the house of the last seed, int8[6, 64].
-    """
+    """The rule itself: changes of the houses, int8[6, 64, 12], and the last seed's, int8[6, 64]."""
     changes, last = np.zeros((6, 64, 12), np.int8), np.zeros((6, 64), np.int8)
     for move in range(6):
         for seeds in range(SEEDS + 1):
@@ -131,15 +128,22 @@ _CHANGES, _LAST = _sowings()  # 64 columns, so that a row is found by a shift
 
 
 @kernel
-def sow(board, move):
-    """Sow house ``move`` in place, skipping it on every lap; return the house of the last seed."""
+def sow_into(board, move, after):
+    """Sow house ``move`` into ``after``, skipping it on every lap; the house of the last seed."""
     # Adding a row of a table takes no loop of unknown length, whose end a processor cannot
     # foresee: random play is a third faster. Unsigned indices spare the check for negative ones.
     origin = np.uint64(move)
     seeds = np.uint64(board[origin])
     for house in range(12):
-        board[house] += _CHANGES[origin, seeds, house]
+        after[house] = board[house] + _CHANGES[origin, seeds, house]
+    after[12], after[13] = board[12], board[13]
     return np.int64(_LAST[origin, seeds])
+
+
+@kernel
+def sow(board, move):
+    """Sow house ``move`` in place; return the house of the last seed."""
+    return sow_into(board, move, board)
 
 
 @kernel
@@ -160,8 +164,7 @@ def aims(board, move):
 def chain_start(board, last):
     """First house of the chain captured by a last seed in house ``last``; ``last + 1`` if none.
 
-    The chain runs from ``last`` back against the sowing direction over opponent houses that
-    hold 2 or 3. ``board`` is as it stands after sowing.
+    It runs from ``last`` back over opponent houses of 2 or 3. ``board`` is as after sowing.
     """
     start = last + 1
     while start > 6 and is_capturable(board[start - 1]):
@@ -208,10 +211,7 @@ def turn(board):
 
 @kernel
 def play(board, move, slam=SLAM_VOID):
-    """Play a legal ``move`` in place and turn the board; return the seeds captured.
-
-    The caller vouches that the move is legal (bit ``move`` of :func:`legal_moves`).
-    """
+    """Play a ``move`` that the caller vouches is legal and turn the board; seeds captured."""
     captured = capture(board, sow(board, move), slam)
     turn(board)
     return captured

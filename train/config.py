@@ -54,8 +54,8 @@ class SelfPlay(Settings):
     """Seeds of that table; one of up to 10 is built when it is missing."""
     played_on: float = Field(0.1, ge=0, le=1)
     """Share of games that are played on although the table decides them."""
-    lessons: bool = True
-    """Learn also from what the policy makes of the endgames of games that were ended."""
+    lessons: int = Field(1, ge=0, le=100)
+    """How often the policy plays out a game that was ended, to learn from it; 0 is never."""
     rescore: bool = True
     """Correct the value targets of finished games by what the table proves."""
 
@@ -130,7 +130,7 @@ class Replay(Settings):
     most: int = Field(3_000_000, ge=1)
     """Positions it never exceeds."""
     keep: bool = False
-    """Keep also the positions that have left it, on the disk: 65 bytes each, for an export."""
+    """Keep also the positions that have left it, on the disk: 71 bytes each, for an export."""
 
 
 class Evaluation(Settings):

@@ -2,8 +2,9 @@
 
 Self-play ends a game once the table decides it, and where it is played on the search looks into the
 table and hardly leaves the best line. So a network would never learn what to do after a mistake
-of its own. Here the games that were ended go on by the policy alone, without a search, and every
-position with a choice becomes a sample: the policy target is the best moves, the value is exact.
+of its own. Here the games that were ended go on by the policy alone, without a search, a few times
+each, and every position with a choice becomes a sample: the policy target is the best moves, the
+value is exact.
 
 The method is DAgger (Ross, Gordon and Bagnell 2011) with the table as the expert.
 """
@@ -25,10 +26,13 @@ LEAST_CHANCE = 1e-6  # added to the chance of a best move, so that one always ha
 
 
 class Lessons:
-    """The lessons of the games of one unit; ``take`` them as games end, ``samples`` at last."""
+    """The lessons of the games of one unit; ``take`` them as games end, ``samples`` at last.
 
-    def __init__(self, endgames: Endgames, evaluator: Evaluator, rules: Rules) -> None:
-        self._endgames, self._rules = endgames, rules
+    Each game that ended is played out ``times`` times, with draws of its own.
+    """
+
+    def __init__(self, endgames: Endgames, evaluator: Evaluator, rules: Rules, times: int) -> None:
+        self._endgames, self._rules, self._times = endgames, rules, times
         self._agent = PolicyAgent(evaluator, "lessons")
         self._begun: list[tuple[Positions, np.ndarray, np.ndarray]] = []
 
@@ -41,10 +45,13 @@ class Lessons:
         """The lessons, each position once; None when there are none."""
         if not self._begun:
             return None
-        columns = zip(*self._begun, strict=True)
-        positions, south, numbers = (list(column) for column in columns)
-        start = Positions(*(np.concatenate(arrays) for arrays in zip(*positions, strict=True)))
-        games, origin = Lockstep(start, np.concatenate(south), self._rules), np.concatenate(numbers)
+        positions, south, numbers = zip(*self._begun, strict=True)
+        columns = [np.concatenate(part) for part in (*zip(*positions, strict=True), south, numbers)]
+        boards, plies, keys, is_south, origin = (
+            np.repeat(column, self._times, axis=0) for column in columns
+        )
+        keys ^= np.arange(len(keys), dtype=np.uint64) % np.uint64(self._times)
+        games = Lockstep(Positions(boards, plies, keys), is_south, self._rules)
         parts = []
         for _ in range(MOST_PLIES):
             if not games.running:

@@ -44,7 +44,7 @@ def run_training(config: Config) -> Path:
 class Experience(NamedTuple):
     """N decisions of the learner, in the order they were taken. All is seen by their mover."""
 
-    inputs: np.ndarray  # uint8[N, 27], encoding.network_input
+    inputs: np.ndarray  # uint8[N, 33], encoding.network_input
     legal: np.ndarray  # uint8[N], six-bit mask of the legal moves
     moves: np.ndarray  # int8[N], the move played
     log_chances: np.ndarray  # float32[N], log-probability it was drawn with

@@ -110,7 +110,8 @@ def play_unit(unit: SelfPlayUnit) -> Played:
         table=endgames.search_table,
     )
     diary = _Diary()
-    lessons = Lessons(endgames, evaluator, config.rules) if config.selfplay.lessons else None
+    times = config.selfplay.lessons
+    lessons = Lessons(endgames, evaluator, config.rules, times) if times else None
     while _goes_on(games, endgames, diary, lessons):
         games.play(_decide(games, search, unit, diary, endgames))
     ends = GameEnds(games.scores, games.lengths, games.reasons)

@@ -1,8 +1,8 @@
 """The network: a residual MLP over summed table rows, with policy, result and margin heads.
 
-Input is uint8[B, 27] (encoding.network_input): 14 board entries, the plies left, and 12 entries
+Input is uint8[B, 33] (encoding.network_input): 14 board entries, the plies left, and 18 entries
 of what moves would take. Each entry's count picks one row of a table and the rows are summed: a
-first layer at the price of 27 look-ups. The rows are made of a few features of a count
+first layer at the price of 33 look-ups. The rows are made of a few features of a count
 (:func:`count_features`),
 so that a count seen rarely still means something and a pair of stores cannot name one game and
 its result. Blocks are pre-norm: x + W2 relu(W1 norm(x)).
@@ -17,14 +17,20 @@ from torch.nn import functional
 from oware_env.encoding import HOUSE_CLASSES, PLIES_LEFT_CLIP
 from oware_env.errors import OwareError
 from oware_env.rules import SEEDS
-from oware_env.tactics import MOST_TAKEN, TACTICS
+from oware_env.tactics import EVEN, MOST_TAKEN
 
 COUNT_ROWS = SEEDS + 1
-ENTRY_ROWS = (*[COUNT_ROWS] * 14, PLIES_LEFT_CLIP + 1, *[MOST_TAKEN + 1] * TACTICS)
+ENTRY_ROWS = (
+    *[COUNT_ROWS] * 14,
+    PLIES_LEFT_CLIP + 1,
+    *[MOST_TAKEN + 1] * 12,
+    *[EVEN + MOST_TAKEN + 1] * 6,
+)
 TABLE_ROWS = sum(ENTRY_ROWS)
 STORE_STEPS = (12, 18, 20, 22, 23, 24)  # finer towards the 25 that win
 PLIES_LEFT_STEPS = (0, 1, 2, 3, 4, 6, 8, 16, 32)
 TAKEN_STEPS = (2, 3, 4, 5, 7, 10)
+EXCHANGE_STEPS = (-7, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 7)
 MARGIN_CLASSES = 2 * SEEDS + 1  # -48 .. 48
 PRESETS = {"tiny": (64, 2), "small": (128, 2), "medium": (128, 4), "large": (256, 6)}
 
@@ -38,11 +44,12 @@ class Heads(NamedTuple):
 
 
 def count_features() -> Tensor:
-    """What the first layer knows of each count: float32[943, 276], one block an entry.
+    """What the first layer knows of each count: float32[1135, 360], one block an entry.
 
     A house is a one-hot of 0 .. 11 and "12 or more", and the excess over 12; a store is its
     count and whether it has reached each of STORE_STEPS; plies left likewise, from 64 down; seeds
-    taken likewise, and a move that takes none has no feature at all.
+    taken likewise, and a move that takes none has no feature at all; so are exchanges, where an
+    empty house has none.
     """
     counts = torch.arange(COUNT_ROWS)
     house = torch.zeros(COUNT_ROWS, HOUSE_CLASSES + 1)
@@ -56,7 +63,11 @@ def count_features() -> Tensor:
     seeds = torch.arange(MOST_TAKEN + 1)
     reached = [seeds >= step for step in TAKEN_STEPS]
     taken = torch.stack([seeds / 4, *reached], dim=1)
-    return torch.block_diag(*[house] * 12, store, store, plies, *[taken] * TACTICS)
+    gains = torch.arange(EVEN + MOST_TAKEN + 1) - EVEN
+    above = [gains >= step for step in EXCHANGE_STEPS]
+    exchange = torch.stack([gains / 4, *above], dim=1)
+    exchange[0] = 0.0  # an empty house
+    return torch.block_diag(*[house] * 12, store, store, plies, *[taken] * 12, *[exchange] * 6)
 
 
 class Block(nn.Module):
@@ -99,11 +110,11 @@ class Network(nn.Module):
         self.register_buffer("offsets", rows.cumsum(0) - rows, persistent=False)
 
     def table(self) -> Tensor:
-        """The rows that inputs pick, float32[943, width]; count c of entry e is offsets[e] + c."""
+        """The rows that inputs pick, float32[1135, width]; count c of entry e is offsets[e] + c."""
         return self.count_features @ self.first
 
     def features(self, inputs: Tensor) -> Tensor:
-        """What the heads read: uint8[B, 27] to float32[B, width]."""
+        """What the heads read: uint8[B, 33] to float32[B, width]."""
         rows = inputs.to(torch.int64) + self.offsets
         known = functional.embedding_bag(rows, self.count_features, mode="sum")
         features = torch.addmm(self.bias, known, self.first)
@@ -112,7 +123,7 @@ class Network(nn.Module):
         return functional.relu(self.norm(features))
 
     def forward(self, inputs: Tensor) -> Heads:
-        """All heads for uint8[B, 27]."""
+        """All heads for uint8[B, 33]."""
         features, heads = self.features(inputs), (self.policy, self.result, self.margin)
         # One product instead of three, two of which would be too narrow for the machine.
         weights, biases = ([getattr(head, part) for head in heads] for part in ("weight", "bias"))

@@ -5,7 +5,7 @@ import pytest
 
 from oware_env import State
 from oware_env.rules import aims, sow
-from oware_env.tactics import MOST_TAKEN, TACTICS, best_capture, write_tactics
+from oware_env.tactics import EVEN, MOST_TAKEN, TACTICS, best_capture, write_tactics
 
 
 def tactics(state: State) -> list[int]:
@@ -24,6 +24,18 @@ def best_reply(state: State, move: int) -> int:
     return max((taken(after, reply) for reply in after.legal_moves), default=0)
 
 
+def worst_exchange(state: State, move: int) -> int:
+    """What the best answers take less what the replies take, after the worst of the replies."""
+    after = state.play(move)
+    answers = (
+        0 if after.play(reply).is_over else best_reply(after, reply) for reply in after.legal_moves
+    )
+    return min(
+        (answer - taken(after, reply) for reply, answer in zip(after.legal_moves, answers)),
+        default=0,
+    )
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_they_are_what_playing_the_moves_takes(random_game, seed):
     for state in random_game(seed):
@@ -33,11 +45,15 @@ def test_they_are_what_playing_the_moves_takes(random_game, seed):
                 assert seen[move] == taken(state, move)
                 if not state.play(move).is_over:
                     assert seen[6 + move] == best_reply(state, move)
+                    if not any(
+                        state.play(move).play(r).is_over for r in state.play(move).legal_moves
+                    ):
+                        assert seen[12 + move] == EVEN + worst_exchange(state, move)
 
 
 def test_an_empty_house_takes_nothing_and_allows_nothing():
     seen = tactics(State.parse("0-4-0-4-0-5-1-1-2-2-1-4-12-12-S"))
-    assert [seen[move] for move in (0, 2, 4, 6, 8, 10)] == [0] * 6
+    assert [seen[move] for move in range(0, 18, 2)] == [0] * 9
 
 
 def test_a_void_slam_takes_nothing():

@@ -104,7 +104,7 @@ def test_two_budgets_are_refused_with_both_named(given):
         ),
         (
             SelfPlay,
-            {"endgames": "search", "lessons": False},
+            {"endgames": "search", "lessons": 0},
             "lessons is not read when endgames is 'search'",
         ),
         (

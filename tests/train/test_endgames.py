@@ -30,7 +30,7 @@ def unit_of(tiny, mode, **differences):
     values |= {"max_plies": 300, "selfplay.search_plies": 150, "selfplay.endgames": mode}
     if mode in ("adjudicate", "both"):
         values["selfplay.played_on"] = PLAYED_ON
-        values["selfplay.lessons"] = False  # test_lessons.py has those
+        values["selfplay.lessons"] = 0  # test_lessons.py has those
     if mode != "none":
         values["selfplay.table"] = 8
     config = tiny(values | {f"selfplay.{name}": value for name, value in differences.items()})

@@ -29,7 +29,7 @@ def _play(tiny, mode, lessons):
 
 @pytest.fixture(scope="module", params=["both", "adjudicate"])
 def with_and_without(tiny, request):
-    return _play(tiny, request.param, True), _play(tiny, request.param, False)
+    return _play(tiny, request.param, 2), _play(tiny, request.param, 0)
 
 
 @pytest.fixture(scope="module")

@@ -13,13 +13,13 @@ from agents.neural.network import (
 from oware_env.encoding import NETWORK_SIZE, network_input
 from oware_env.errors import OwareError
 
-FEATURES = 12 * 14 + 2 * 7 + 10 + 12 * 7  # of a count: houses, stores, plies left, tactics
+FEATURES = 12 * 14 + 2 * 7 + 10 + 12 * 7 + 6 * 14  # of a count, see count_features
 # preset: width, blocks, parameters
 SIZES = {
-    "tiny": (64, 2, 41_514),
-    "small": (128, 2, 115_690),
-    "medium": (128, 4, 181_994),
-    "large": (256, 6, 889_706),
+    "tiny": (64, 2, 46_890),
+    "small": (128, 2, 126_442),
+    "medium": (128, 4, 192_746),
+    "large": (256, 6, 911_210),
 }
 
 
@@ -81,7 +81,7 @@ def test_blocks_start_as_the_identity():
 def test_every_entry_of_the_input_and_every_count_has_a_row_of_its_own():
     network = build_network("tiny")
     lowest = torch.zeros(1, NETWORK_SIZE, dtype=torch.uint8)
-    highest = torch.tensor([[48] * 14 + [64] + [15] * 12], dtype=torch.uint8)
+    highest = torch.tensor([[48] * 14 + [64] + [15] * 12 + [31] * 6], dtype=torch.uint8)
     rows = (lowest + network.offsets).flatten().tolist()
     ends = (highest + network.offsets).flatten().tolist()
     assert rows[0] == 0 and ends[-1] == TABLE_ROWS - 1
@@ -108,15 +108,19 @@ def test_counts_are_known_by_their_features():
     ]
     plies = known[49 * 14 : 49 * 14 + 65, 182:192]
     assert plies[64].tolist() == [0] * 10 and plies[0].tolist() == [1] * 10
-    taken = known[-16:, -7:]  # by the reply to the last move
+    taken = known[751 + 11 * 16 : 751 + 12 * 16, 192 + 11 * 7 : 192 + 12 * 7]  # by the last reply
     assert taken[0].tolist() == [0] * 7 and taken[5].tolist() == [1.25, 1, 1, 1, 1, 0, 0]
-    # All zero are: two empty stores, 64 plies left, and the twelve tactics that take nothing.
-    assert len(known.unique(dim=0)) == TABLE_ROWS - 2 - 12
+    exchange = known[-32:, -14:]  # after the last move
+    assert exchange[0].tolist() == [0] * 14 and exchange[31].tolist() == [3.75] + [1] * 13
+    assert exchange[16].tolist() == [0] + [1] * 7 + [0] * 6
+    assert exchange[13].tolist() == [-0.75] + [1] * 4 + [0] * 9
+    # All zero are: two empty stores, 64 plies left, and 18 tactics that take nothing or are empty.
+    assert len(known.unique(dim=0)) == TABLE_ROWS - 2 - 18
 
 
 def test_the_input_is_a_sum_of_rows():
     network = build_network("tiny")
-    inputs = torch.tensor([[4] * 12 + [0, 0, 64] + [0] * 6 + [3] * 6], dtype=torch.uint8)
+    inputs = torch.tensor([[4] * 12 + [0, 0, 64] + [0] * 6 + [3] * 6 + [16] * 6], dtype=torch.uint8)
     firsts = network.offsets.tolist()
     assert firsts[:16] == [49 * entry for entry in range(15)] + [49 * 14 + 65]
     rows = [first + count for first, count in zip(firsts, inputs[0].tolist(), strict=True)]
