@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from agents.base import Evaluator
+from agents.search.cache_lines import cache_lines
 from oware_env.encoding import PLIES_LEFT_CLIP
 from oware_env.kernel import kernel
 from oware_env.positions import Positions, mix
@@ -18,25 +19,24 @@ from oware_env.rules import Rules, pack, require_abapa
 SLOTS = 1 << 17
 
 
-class Memory(NamedTuple):
-    """S slots of judged positions; a slot is empty while its mover's side is 0."""
+MOVER, OPPONENT, LEFT = range(3)  # entries of a slot's ints: rules.pack of the board, plies left
+LOGITS, VALUE = 6, 12  # first of six, and one, of its floats; the ints take the place of 0-5
 
-    movers: np.ndarray  # int64[S], rules.pack of the board
-    opponents: np.ndarray  # int64[S]
-    plies_left: np.ndarray  # uint8[S], clipped as in the network's input
-    logits: np.ndarray  # float32[S, 6]
-    values: np.ndarray  # float32[S]
+
+class Memory(NamedTuple):
+    """S slots of judged positions, a cache line each; a slot is empty while its mover is 0.
+
+    ``LEFT`` is clipped as in the network's input.
+    """
+
+    ints: np.ndarray  # int64[S, 8]
+    floats: np.ndarray  # float32[S, 16], the same memory
 
 
 def new_memory(slots: int) -> Memory:
     """A memory of ``slots`` positions that knows none."""
-    return Memory(
-        np.zeros(slots, np.int64),
-        np.zeros(slots, np.int64),
-        np.zeros(slots, np.uint8),
-        np.zeros((slots, 6), np.float32),
-        np.zeros(slots, np.float32),
-    )
+    lines = cache_lines(slots)
+    return Memory(lines.view(np.int64), lines.view(np.float32))
 
 
 @kernel
@@ -49,7 +49,7 @@ def _identity(board, ply, max_plies):
 @kernel
 def _slot(memory, mover, opponent, left):
     digest = mix(np.uint64(mover) ^ mix(np.uint64(opponent) + (np.uint64(left) << np.uint64(57))))
-    return np.int64(digest % np.uint64(len(memory.movers)))
+    return np.int64(digest % np.uint64(len(memory.ints)))
 
 
 @kernel
@@ -62,13 +62,13 @@ def recall(memory, boards, plies, max_plies, found):
         mover, opponent, left = _identity(boards[row], plies[row], max_plies)
         slot = _slot(memory, mover, opponent, left)
         if (
-            memory.movers[slot] == mover
-            and memory.opponents[slot] == opponent
-            and memory.plies_left[slot] == left
+            memory.ints[slot, MOVER] == mover
+            and memory.ints[slot, OPPONENT] == opponent
+            and memory.ints[slot, LEFT] == left
         ):
             for move in range(6):
-                logits[row, move] = memory.logits[slot, move]
-            values[row] = memory.values[slot]
+                logits[row, move] = memory.floats[slot, LOGITS + move]
+            values[row] = memory.floats[slot, VALUE]
         else:
             unknown[count] = row
             count += 1
@@ -85,13 +85,13 @@ def remember(memory, positions, max_plies, found, unknown, judged):
         row = unknown[number]
         mover, opponent, left = _identity(boards[row], plies[row], max_plies)
         slot = _slot(memory, mover, opponent, left)
-        memory.movers[slot], memory.opponents[slot] = mover, opponent
-        memory.plies_left[slot] = left
+        memory.ints[slot, MOVER], memory.ints[slot, OPPONENT] = mover, opponent
+        memory.ints[slot, LEFT] = left
         for move in range(6):
             logits[row, move] = judged_logits[number, move]
-            memory.logits[slot, move] = judged_logits[number, move]
+            memory.floats[slot, LOGITS + move] = judged_logits[number, move]
         values[row] = judged_values[number]
-        memory.values[slot] = judged_values[number]
+        memory.floats[slot, VALUE] = judged_values[number]
 
 
 class CachedEvaluator:

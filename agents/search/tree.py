@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from agents.policy import masked_softmax
+from agents.search.cache_lines import cache_lines
 from agents.search.proofs import DRAWN, LOST, OPEN, proof_of, proof_of_moves
 from oware_env.kernel import kernel
 from oware_env.rules import play, status
@@ -58,10 +59,7 @@ class Leaves(NamedTuple):
 
 def new_tree(games: int, nodes: int) -> Tree:
     """Room for the trees of ``games`` games of at most ``nodes`` nodes; :func:`plant` fills it."""
-    # Aligned, so that a node is two cache lines and not three.
-    memory = np.zeros(games * nodes * NODE + 16, np.int32)
-    skip = -(memory.ctypes.data // 4) % 16
-    ints = memory[skip : skip + games * nodes * NODE].reshape(games, nodes, NODE)
+    ints = cache_lines(2 * games * nodes).reshape(games, nodes, NODE)
     return Tree(
         ints=ints,
         floats=ints.view(np.float32),

@@ -25,15 +25,9 @@ def best_reply(state: State, move: int) -> int:
 
 
 def worst_exchange(state: State, move: int) -> int:
-    """What the best answers take less what the replies take, after the worst of the replies."""
+    """What the best answer takes less what the reply takes, after the worst reply."""
     after = state.play(move)
-    answers = (
-        0 if after.play(reply).is_over else best_reply(after, reply) for reply in after.legal_moves
-    )
-    return min(
-        (answer - taken(after, reply) for reply, answer in zip(after.legal_moves, answers)),
-        default=0,
-    )
+    return min(best_reply(after, reply) - taken(after, reply) for reply in after.legal_moves)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -43,11 +37,10 @@ def test_they_are_what_playing_the_moves_takes(random_game, seed):
             seen = tactics(state)
             for move in state.legal_moves:
                 assert seen[move] == taken(state, move)
-                if not state.play(move).is_over:
+                after = state.play(move)
+                if not after.is_over:
                     assert seen[6 + move] == best_reply(state, move)
-                    if not any(
-                        state.play(move).play(r).is_over for r in state.play(move).legal_moves
-                    ):
+                    if not any(after.play(reply).is_over for reply in after.legal_moves):
                         assert seen[12 + move] == EVEN + worst_exchange(state, move)
 
 

@@ -22,7 +22,7 @@ from train.samples import DRAW, UNKNOWN_MARGIN, Bounds, make_samples
 from train.selfplay import SelfPlayUnit, play_unit, start_games
 
 MODES = ("none", "adjudicate", "search", "both")
-NUMBER, PLAYED_ON = 2, 0.25
+NUMBER, PLAYED_ON = 0, 0.25
 
 
 def unit_of(tiny, mode, **differences):

@@ -77,6 +77,14 @@ def test_they_follow_the_games_that_were_ended_and_come_once(with_and_without, l
     assert len(np.unique(lessons.inputs[:, :14], axis=0)) == len(lessons)
 
 
+def test_playing_out_twice_adds_to_what_playing_out_once_shows(tiny, with_and_without, lessons):
+    config = with_and_without[0][0]
+    _, once = _play(tiny, config.selfplay.endgames, 1)
+    count = int(once.figures["lessons"])
+    shown = {board.tobytes() for board in once.samples.inputs[-count:, :14]}
+    assert shown < {board.tobytes() for board in lessons.inputs[:, :14]}
+
+
 def test_moves_that_give_seeds_away_are_played_too(with_and_without, lessons):
     """From ply to ply of a game the mover's margin changes sides exactly, but after a mistake."""
     mistakes = 0
