@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import torch
 
+from agents.neural import bfloat16
 from agents.neural.network import operations
 from train.config import Config
 from train.metrics import read_log
@@ -71,9 +72,14 @@ def read_profile(run: Path, config: Config) -> Profile:
 
 
 def peak_operations() -> float:
-    """Floating-point operations a second of one thread, by products of square matrices."""
+    """Floating-point operations a second of one thread, by products of square matrices.
+
+    Of the numbers that the network is judged with on the CPU: bfloat16 where there are products
+    of them, else float32.
+    """
     torch.set_num_threads(1)
-    a, b = torch.rand(PEAK_SIZE, PEAK_SIZE), torch.rand(PEAK_SIZE, PEAK_SIZE)
+    dtype = torch.bfloat16 if bfloat16.AVAILABLE else torch.float32
+    a, b = torch.rand(2, PEAK_SIZE, PEAK_SIZE).to(dtype)
     rates = []
     for _ in range(PEAK_ROUNDS):
         started = time.perf_counter()

@@ -1,11 +1,20 @@
 """The folded evaluator says what the network says, on the CPU and on a GPU where there is one."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
+from torch.nn import functional
 
+from agents.neural import bfloat16
+from agents.neural.checkpoint import load_network
 from agents.neural.evaluator import NetworkEvaluator
+from agents.neural.folded import fold
 from agents.neural.network import PRESETS, Network, build_network
+from agents.roster import CHAMPION
 from agents.search.mcts import Search
 from oware_env.encoding import network_input
 from oware_env.errors import OwareError
@@ -35,6 +44,26 @@ def own_answer(network: Network, positions: Positions, max_plies: int):
     return heads.policy.numpy(), chances[:, 0] - chances[:, 2]
 
 
+def rounded_answer(network: Network, positions: Positions, max_plies: int):
+    """The same by torch with every factor of the blocks' products rounded to bfloat16."""
+
+    def product(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+        return left.bfloat16().float() @ right.bfloat16().float()
+
+    folded = fold(network, torch.device("cpu"))
+    inputs = network_input(positions.boards, positions.plies, max_plies)
+    rows = torch.from_numpy(inputs).to(torch.int64) + folded.offsets
+    features = functional.embedding_bag(rows, folded.table, mode="sum") + folded.bias
+    shape = features.shape[1:]
+    for inner, bias, outer in zip(folded.inner, folded.inner_bias, folded.outer, strict=True):
+        hidden = product(functional.layer_norm(features, shape), inner) + bias
+        features = features + product(hidden.relu(), outer)
+    features = functional.layer_norm(features, shape, folded.norm, folded.norm_bias).relu()
+    outputs = (features @ folded.head + folded.head_bias).numpy()
+    chances = torch.from_numpy(outputs[:, 6:]).softmax(dim=1).numpy()
+    return outputs[:, :6], chances[:, 0] - chances[:, 2]
+
+
 @pytest.mark.parametrize("max_plies", [400, 60])
 @pytest.mark.parametrize("preset", PRESETS)
 def test_equals_the_networks_own_forward(preset, max_plies, positions):
@@ -42,11 +71,55 @@ def test_equals_the_networks_own_forward(preset, max_plies, positions):
     asked = positions(200, seed=1, rules=rules)
     network = randomised(preset)
     logits, values = NetworkEvaluator(network, rules)(asked)
-    expected_logits, expected_values = own_answer(network, asked, max_plies)
+    expected = rounded_answer if bfloat16.AVAILABLE else own_answer
+    expected_logits, expected_values = expected(network, asked, max_plies)
     assert (logits.dtype, values.dtype) == (np.float32, np.float32)
+    # A number that lies between two bfloat16 may be rounded the other way by either.
+    tolerance = 200 if bfloat16.AVAILABLE else 1
+    assert logits == pytest.approx(expected_logits, abs=1e-4 * tolerance)
+    assert values == pytest.approx(expected_values, abs=1e-5 * tolerance)
+    assert np.ptp(values) > 0.1 and np.ptp(logits, axis=0).min() > 0.1  # it is not all the same
+
+
+def test_the_champion_is_itself_in_any_precision(positions):
+    asked = positions(2000, seed=2)
+    network = load_network(CHAMPION)
+    logits, values = NetworkEvaluator(network)(asked)
+    expected_logits, expected_values = own_answer(network, asked, 400)
+    full = asked.boards[:, :6] > 0
+    assert np.sqrt(np.mean((values - expected_values) ** 2)) < 0.004
+    assert np.sqrt(np.mean((logits - expected_logits)[full] ** 2)) < 0.03
+    best, expected = (
+        np.where(full, each, -np.inf).argmax(axis=1) for each in (logits, expected_logits)
+    )
+    assert np.mean(best == expected) > 0.99
+
+
+IN_ANOTHER_PROCESS = """
+import sys
+import numpy as np
+from agents.neural import bfloat16
+from agents.neural.checkpoint import load_network
+from agents.neural.evaluator import NetworkEvaluator
+from agents.neural.forward import judge_inputs
+from agents.roster import CHAMPION
+assert not bfloat16.AVAILABLE
+answer = judge_inputs(NetworkEvaluator(load_network(CHAMPION)).arrays, np.load(sys.argv[1]))
+np.savez(sys.argv[2], *answer)
+"""
+
+
+def test_a_processor_without_bfloat16_computes_in_float32(positions, tmp_path):
+    asked, files = positions(100), (tmp_path / "inputs.npy", tmp_path / "answer.npz")
+    np.save(files[0], network_input(*asked[:2], 400))
+    # What kernels are compiled for is settled when they are imported.
+    environment = os.environ | {"NUMBA_CPU_NAME": "generic"}
+    command = [sys.executable, "-c", IN_ANOTHER_PROCESS, *map(str, files)]
+    subprocess.run(command, env=environment, check=True)
+    logits, values = np.load(files[1]).values()
+    expected_logits, expected_values = own_answer(load_network(CHAMPION), asked, 400)
     assert logits == pytest.approx(expected_logits, abs=1e-4)
     assert values == pytest.approx(expected_values, abs=1e-5)
-    assert np.ptp(values) > 0.1 and np.ptp(logits, axis=0).min() > 0.1  # it is not all the same
 
 
 def test_the_plies_left_reach_the_network(positions):

@@ -1,0 +1,143 @@
+"""Products of matrices of bfloat16, where the processor has them.
+
+A bfloat16 is the upper half of a float32: as wide a range, and 8 bits of precision. AVX-512 BF16
+multiplies two pairs of them in the place of one float32 and sums up in float32: twice the products
+a second (docs/decisions/0016). Numba knows neither the type nor the instruction, so numbers lie in
+uint16 here, and the instruction is written into the kernel as LLVM names it.
+"""
+
+from typing import Any
+
+import llvmlite.binding
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+# Numba compiles for another processor than this one when it is told to, and not at all without JIT.
+AVAILABLE = bool(
+    llvmlite.binding.get_host_cpu_features().get("avx512bf16", False)
+    and not numba.config.CPU_NAME
+    and not numba.config.DISABLE_JIT
+)
+LANES = 16  # float32 of a register
+# Rows and registers a row whose sums are kept at a time: 24 of the 32 registers, enough to hide how
+# long one product takes, and six rows share what is read of the right matrix.
+ROWS, STRIP = 6, 4 * LANES
+
+_WORD, _INDEX = ir.IntType(32), ir.IntType(64)
+_FLOATS = ir.VectorType(ir.FloatType(), LANES)
+_WORDS = ir.VectorType(_WORD, LANES)
+
+
+class _BFloat(ir.Type):  # type: ignore[misc]
+    """LLVM's bfloat, which llvmlite does not name."""
+
+    def _to_string(self) -> str:
+        return "bfloat"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _BFloat)
+
+    def __hash__(self) -> int:
+        return hash(_BFloat)
+
+
+_PAIRS = ir.VectorType(_BFloat(), 2 * LANES)
+
+
+def pack(matrix: np.ndarray) -> np.ndarray:
+    """A matrix float32[K, N] as the right one of a product: uint16[K / 2, N, 2], rows in pairs.
+
+    Each number is rounded to the nearest bfloat16, halves to the even one. K must be even.
+    """
+    bits = np.ascontiguousarray(matrix, np.float32).view(np.uint32)
+    nearest = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+    pairs = nearest.reshape(len(matrix) // 2, 2, matrix.shape[1])
+    return np.ascontiguousarray(pairs.transpose(0, 2, 1))
+
+
+@intrinsic
+def rounded(typing: Any, value: Any) -> Any:
+    """The bits of a float32 rounded to the nearest bfloat16, as uint16."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, values: Any) -> Any:
+        return builder.bitcast(builder.fptrunc(values[0], _BFloat()), ir.IntType(16))
+
+    return types.uint16(types.float32), generate
+
+
+@intrinsic
+def add_product(typing: Any, out: Any, left: Any, right: Any) -> Any:
+    """Add to ``out`` the product of ``left`` and ``right``.
+
+    ``out`` is float32[R, N], ``left`` uint16[R, K], ``right`` from :func:`pack`; all are contiguous,
+    R is a multiple of ROWS and N of STRIP.
+    """
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, values: Any) -> Any:
+        arrays = [
+            context.make_array(kind)(context, builder, value)
+            for kind, value in zip(signature.args, values, strict=True)
+        ]
+        _emit_product(builder, *arrays)
+        return context.get_dummy_value()
+
+    return types.void(out, left, right), generate
+
+
+def _emit_product(builder: ir.IRBuilder, out: Any, left: Any, right: Any) -> None:
+    """Write the loops of :func:`add_product`: strips of columns, groups of rows, pairs of K."""
+    rows, columns = cgutils.unpack_tuple(builder, out.shape, 2)
+    pairs = builder.udiv(builder.extract_value(left.shape, 1), _INDEX(2))
+    sums = [
+        [cgutils.alloca_once(builder, _FLOATS) for _ in range(STRIP // LANES)] for _ in range(ROWS)
+    ]
+
+    def address(array: Any, row: Any, width: Any, column: Any, kind: ir.Type) -> Any:
+        entry = builder.add(builder.mul(row, width), column)
+        words = builder.bitcast(array.data, _WORD.as_pointer())
+        return builder.bitcast(builder.gep(words, [entry]), kind.as_pointer())
+
+    def each_sum(row: Any, column: Any) -> Any:
+        for down, line in enumerate(sums):
+            for across, place in enumerate(line):
+                at = builder.add(row, _INDEX(down)), builder.add(column, _INDEX(LANES * across))
+                yield place, address(out, at[0], columns, at[1], _FLOATS)
+
+    def add_pair(row: Any, column: Any, pair: Any) -> None:
+        strip = [
+            builder.load(address(right, pair, columns, builder.add(column, _INDEX(at)), _PAIRS), align=4)
+            for at in range(0, STRIP, LANES)
+        ]
+        for down, line in enumerate(sums):
+            at = address(left, builder.add(row, _INDEX(down)), pairs, pair, _WORD)
+            factor = _spread(builder, builder.load(at, align=2))
+            for place, factors in zip(line, strip, strict=True):
+                builder.store(_dot(builder, builder.load(place), factor, factors), place)
+
+    with cgutils.for_range_slice(builder, _INDEX(0), columns, _INDEX(STRIP)) as (column, _):
+        with cgutils.for_range_slice(builder, _INDEX(0), rows, _INDEX(ROWS)) as (row, _):
+            for place, at in each_sum(row, column):
+                builder.store(builder.load(at, align=4), place)
+            with cgutils.for_range(builder, pairs) as loop:
+                add_pair(row, column, loop.index)
+            for place, at in each_sum(row, column):
+                builder.store(builder.load(place), at, align=4)
+
+
+def _spread(builder: ir.IRBuilder, word: Any) -> Any:
+    """A register that holds ``word``, two bfloat16, in every lane."""
+    nothing = ir.Constant(_WORDS, ir.Undefined)
+    first = builder.insert_element(nothing, word, _WORD(0))
+    every = builder.shuffle_vector(first, nothing, ir.Constant(_WORDS, [0] * LANES))
+    return builder.bitcast(every, _PAIRS)
+
+
+def _dot(builder: ir.IRBuilder, sums: Any, left: Any, right: Any) -> Any:
+    """Sums of 16 lanes, and in each the products of two pairs."""
+    kind = ir.FunctionType(_FLOATS, [_FLOATS, _PAIRS, _PAIRS])
+    name = "llvm.x86.avx512bf16.dpbf16ps.512"
+    instruction = cgutils.get_or_insert_function(builder.module, kind, name)
+    return builder.call(instruction, [sums, left, right])
