@@ -175,8 +175,8 @@ class Config(Settings):
     """Worker processes; 0 plays in the learner's own process."""
     device: str = "cpu"
     """Torch device of learner and self-play, such as cpu or cuda."""
-    network: Literal["tiny", "small", "medium", "large"] = "small"
-    """Network size: tiny 64x2, small 128x2, medium 128x4, large 256x6."""
+    network: Literal["tiny", "small", "medium", "deep", "large"] = "small"
+    """Network size: tiny 64x2, small 128x2, medium 128x4, deep 128x8, large 256x6."""
     checkpoint_minutes: float = Field(2.0, gt=0)
     """Minutes between checkpoints."""
     checkpoints_kept: int = Field(2, ge=1)

@@ -8,6 +8,7 @@ from safetensors.torch import save
 from torch import Tensor, nn
 from torch.nn import functional
 
+from agents.neural import bfloat16
 from agents.neural.network import Heads, build_network
 from oware_env.errors import OwareError
 from oware_env.rules import SEEDS
@@ -81,6 +82,8 @@ class Learner:
         self.config = config
         self.device = torch.device(config.device)
         self.network = build_network(config.network, config.seed).to(self.device)
+        if bfloat16.AVAILABLE and self.device.type == "cpu":
+            self.network.products = torch.bfloat16  # a step takes two thirds of the time
         self.average = {name: t.clone() for name, t in self.network.state_dict().items()}
         matrices = [p for p in self.network.parameters() if p.ndim > 1]
         vectors = [p for p in self.network.parameters() if p.ndim <= 1]

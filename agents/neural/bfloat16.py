@@ -15,9 +15,11 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-# Numba compiles for another processor than this one when it is told to, and not at all without JIT.
+# Numba compiles for another processor than this one when it is told to, and not at all without JIT;
+# the instruction has its present form since LLVM 20 (Numba 0.62).
 AVAILABLE = bool(
     llvmlite.binding.get_host_cpu_features().get("avx512bf16", False)
+    and llvmlite.binding.llvm_version_info >= (20,)
     and not numba.config.CPU_NAME
     and not numba.config.DISABLE_JIT
 )
@@ -31,7 +33,7 @@ _FLOATS = ir.VectorType(ir.FloatType(), LANES)
 _WORDS = ir.VectorType(_WORD, LANES)
 
 
-class _BFloat(ir.Type):  # type: ignore[misc]
+class _BFloat(ir.Type):
     """LLVM's bfloat, which llvmlite does not name."""
 
     def _to_string(self) -> str:
@@ -72,7 +74,7 @@ def rounded(typing: Any, value: Any) -> Any:
 def add_product(typing: Any, out: Any, left: Any, right: Any) -> Any:
     """Add to ``out`` the product of ``left`` and ``right``.
 
-    ``out`` is float32[R, N], ``left`` uint16[R, K], ``right`` from :func:`pack`; all are contiguous,
+    ``out`` is float32[R, N], ``left`` uint16[R, K], ``right`` of :func:`pack`, all contiguous;
     R is a multiple of ROWS and N of STRIP.
     """
 
@@ -91,40 +93,40 @@ def _emit_product(builder: ir.IRBuilder, out: Any, left: Any, right: Any) -> Non
     """Write the loops of :func:`add_product`: strips of columns, groups of rows, pairs of K."""
     rows, columns = cgutils.unpack_tuple(builder, out.shape, 2)
     pairs = builder.udiv(builder.extract_value(left.shape, 1), _INDEX(2))
-    sums = [
-        [cgutils.alloca_once(builder, _FLOATS) for _ in range(STRIP // LANES)] for _ in range(ROWS)
-    ]
+    lanes = range(0, STRIP, LANES)
+    sums = [[cgutils.alloca_once(builder, _FLOATS) for _ in lanes] for _ in range(ROWS)]
 
-    def address(array: Any, row: Any, width: Any, column: Any, kind: ir.Type) -> Any:
-        entry = builder.add(builder.mul(row, width), column)
+    def address(array: Any, line: Any, length: Any, place: Any, kind: ir.Type) -> Any:
+        entry = builder.add(builder.mul(line, length), place)
         words = builder.bitcast(array.data, _WORD.as_pointer())
         return builder.bitcast(builder.gep(words, [entry]), kind.as_pointer())
 
     def each_sum(row: Any, column: Any) -> Any:
         for down, line in enumerate(sums):
-            for across, place in enumerate(line):
-                at = builder.add(row, _INDEX(down)), builder.add(column, _INDEX(LANES * across))
-                yield place, address(out, at[0], columns, at[1], _FLOATS)
+            for lane, kept in zip(lanes, line, strict=True):
+                at = builder.add(row, _INDEX(down)), builder.add(column, _INDEX(lane))
+                yield kept, address(out, at[0], columns, at[1], _FLOATS)
 
     def add_pair(row: Any, column: Any, pair: Any) -> None:
-        strip = [
-            builder.load(address(right, pair, columns, builder.add(column, _INDEX(at)), _PAIRS), align=4)
-            for at in range(0, STRIP, LANES)
-        ]
+        places = [builder.add(column, _INDEX(lane)) for lane in lanes]
+        strip = [address(right, pair, columns, place, _PAIRS) for place in places]
+        factors = [builder.load(at, align=4) for at in strip]
         for down, line in enumerate(sums):
             at = address(left, builder.add(row, _INDEX(down)), pairs, pair, _WORD)
             factor = _spread(builder, builder.load(at, align=2))
-            for place, factors in zip(line, strip, strict=True):
-                builder.store(_dot(builder, builder.load(place), factor, factors), place)
+            for kept, other in zip(line, factors, strict=True):
+                builder.store(_dot(builder, builder.load(kept), factor, other), kept)
 
-    with cgutils.for_range_slice(builder, _INDEX(0), columns, _INDEX(STRIP)) as (column, _):
-        with cgutils.for_range_slice(builder, _INDEX(0), rows, _INDEX(ROWS)) as (row, _):
-            for place, at in each_sum(row, column):
-                builder.store(builder.load(at, align=4), place)
-            with cgutils.for_range(builder, pairs) as loop:
-                add_pair(row, column, loop.index)
-            for place, at in each_sum(row, column):
-                builder.store(builder.load(place), at, align=4)
+    with (
+        cgutils.for_range_slice(builder, _INDEX(0), columns, _INDEX(STRIP)) as (column, _),
+        cgutils.for_range_slice(builder, _INDEX(0), rows, _INDEX(ROWS)) as (row, _),
+    ):
+        for kept, at in each_sum(row, column):
+            builder.store(builder.load(at, align=4), kept)
+        with cgutils.for_range(builder, pairs) as loop:
+            add_pair(row, column, loop.index)
+        for kept, at in each_sum(row, column):
+            builder.store(builder.load(kept), at, align=4)
 
 
 def _spread(builder: ir.IRBuilder, word: Any) -> Any:

@@ -32,7 +32,13 @@ PLIES_LEFT_STEPS = (0, 1, 2, 3, 4, 6, 8, 16, 32)
 TAKEN_STEPS = (2, 3, 4, 5, 7, 10)
 EXCHANGE_STEPS = (-7, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 7)
 MARGIN_CLASSES = 2 * SEEDS + 1  # -48 .. 48
-PRESETS = {"tiny": (64, 2), "small": (128, 2), "medium": (128, 4), "large": (256, 6)}
+PRESETS = {
+    "tiny": (64, 2),
+    "small": (128, 2),
+    "medium": (128, 4),
+    "deep": (128, 8),
+    "large": (256, 6),
+}
 
 
 class Heads(NamedTuple):
@@ -86,7 +92,11 @@ class Block(nn.Module):
 
 
 class Network(nn.Module):
-    """The residual MLP of ``width`` and ``depth`` blocks."""
+    """The residual MLP of ``width`` and ``depth`` blocks.
+
+    ``products`` is the type of the factors of all products but the heads'. What they are summed up
+    in, and everything between them, is float32 in any case.
+    """
 
     offsets: Tensor
     count_features: Tensor
@@ -94,6 +104,7 @@ class Network(nn.Module):
     def __init__(self, width: int, depth: int) -> None:
         super().__init__()
         self.width, self.depth = width, depth
+        self.products = torch.float32
         self.register_buffer("count_features", count_features(), persistent=False)
         self.first = nn.Parameter(torch.empty(self.count_features.shape[1], width))
         # The first norm rescales whatever comes in, so a small start only means that what is
@@ -117,9 +128,11 @@ class Network(nn.Module):
         """What the heads read: uint8[B, 33] to float32[B, width]."""
         rows = inputs.to(torch.int64) + self.offsets
         known = functional.embedding_bag(rows, self.count_features, mode="sum")
-        features = torch.addmm(self.bias, known, self.first)
-        for block in self.blocks:
-            features = block(features)
+        half = self.products != torch.float32
+        with torch.autocast(inputs.device.type, self.products, enabled=half):
+            features = torch.addmm(self.bias, known, self.first).float()
+            for block in self.blocks:
+                features = block(features)
         return functional.relu(self.norm(features))
 
     def forward(self, inputs: Tensor) -> Heads:

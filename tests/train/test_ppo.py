@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import train.ppo
+from agents.neural.bfloat16 import AVAILABLE
 from agents.neural.network import MARGIN_CLASSES, Heads
 from agents.workers import open_executor
 from oware_env.encoding import MASKS
@@ -136,9 +137,12 @@ def test_the_ratio_is_one_when_the_learner_has_the_weights_that_played(config, p
     batch = _batch(played.experience)
     logs = log_policy(network(batch["inputs"]), batch["legal"])
     mine = logs.gather(1, batch["moves"][:, None])[:, 0].detach()
-    assert torch.allclose(mine, batch["log_chances"], atol=2e-5)
+    # Factors of 8 bits are rounded once with the norm's scale in them, where games are played, and
+    # once without. The chances of a move that it was drawn with are the former, as they should be.
+    assert torch.allclose(mine, batch["log_chances"], atol=5e-3 if AVAILABLE else 2e-5)
+    assert abs(float((mine - batch["log_chances"]).mean())) < (2e-4 if AVAILABLE else 2e-5)
     parts = policy_losses(network(batch["inputs"]), batch, 0.2)
-    assert parts["clip_share"] == 0.0 and abs(float(parts["kl"])) < 1e-7
+    assert parts["clip_share"] == 0.0 and abs(float(parts["kl"])) < (1e-6 if AVAILABLE else 1e-7)
 
 
 def test_the_figures_are_those_of_the_games(config, played):

@@ -19,6 +19,7 @@ SIZES = {
     "tiny": (64, 2, 46_890),
     "small": (128, 2, 126_442),
     "medium": (128, 4, 192_746),
+    "deep": (128, 8, 325_354),
     "large": (256, 6, 911_210),
 }
 
@@ -34,7 +35,7 @@ def test_a_preset_has_its_documented_size(preset):
     assert parameters == (FEATURES + 1 + 2) * width + depth * block + heads
 
 
-def test_there_are_four_presets():
+def test_there_are_no_others():
     assert set(PRESETS) == set(SIZES)
 
 
@@ -67,7 +68,7 @@ def test_the_global_random_state_is_neither_read_nor_disturbed():
 def test_an_unknown_preset_is_refused_with_the_choices(preset):
     with pytest.raises(OwareError) as caught:
         build_network(preset)
-    message = f"network must be one of tiny, small, medium, large, not {preset!r}"
+    message = f"network must be one of tiny, small, medium, deep, large, not {preset!r}"
     assert str(caught.value) == message
 
 
