@@ -20,6 +20,9 @@ from oware_env.rules import Rules
 # The constant of PUCT for a trained network: its values are steady, so a search may trust them
 # early. The same network scored 79 % with 1.25 and 89 % with 0.5 or 0.8 (docs/decisions/0009).
 EXPLORATION = 0.65
+# A search plays better when it takes the policy as less sure than it was trained to be: it looks at
+# what its own kind would not (docs/match_play.md). Self-play takes the policy as it is.
+PRIOR_TEMPERATURE = 1.4
 
 
 class PolicyAgent:
@@ -59,7 +62,7 @@ def neural_agent(
     if play is None:
         return PolicyAgent(evaluator, name)
     settings = play if isinstance(play, MatchPlay) else MatchPlay(sims=play)
-    judge, rules = remembering(evaluator, slots=0), evaluator.rules
+    judge, rules = remembering(evaluator.softened(PRIOR_TEMPERATURE), slots=0), evaluator.rules
     agent = match_player(judge, rules, settings, exploration=EXPLORATION, table=table)
     agent.name = name
     return agent

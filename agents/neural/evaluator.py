@@ -1,5 +1,6 @@
 """The network as an evaluator for search: positions in, logits and values out, in one batch."""
 
+import copy
 import statistics
 import time
 
@@ -27,6 +28,16 @@ class NetworkEvaluator:
         self.device = torch.device(device)
         self._folded = fold(network, self.device)
         self.arrays = arrays_of(self._folded) if self.device.type == "cpu" else None
+
+    def softened(self, temperature: float) -> "NetworkEvaluator":
+        """A copy that divides the policy's logits by ``temperature``, at no cost: by its head."""
+        other, moves = copy.copy(self), slice(0, 6)
+        head, bias = self._folded.head.clone(), self._folded.head_bias.clone()
+        head[:, moves] /= temperature
+        bias[moves] /= temperature
+        other._folded = self._folded._replace(head=head, head_bias=bias)
+        other.arrays = None if self.arrays is None else arrays_of(other._folded)
+        return other
 
     def __call__(self, positions: Positions) -> tuple[np.ndarray, np.ndarray]:
         """(logits float32[B, 6], values float32[B] in [-1, 1])."""

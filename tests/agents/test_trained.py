@@ -10,7 +10,13 @@ from agents.neural.evaluator import NetworkEvaluator, check_device
 from agents.neural.network import build_network
 from agents.search.match_play import MatchPlay, Mcts
 from agents.search.mcts import Search
-from agents.trained import EXPLORATION, PolicyAgent, load_agent, neural_agent
+from agents.trained import (
+    EXPLORATION,
+    PRIOR_TEMPERATURE,
+    PolicyAgent,
+    load_agent,
+    neural_agent,
+)
 from oware_env.errors import OwareError
 from oware_env.positions import Positions, game_keys
 from oware_env.rules import Rules, status
@@ -87,7 +93,7 @@ def test_with_simulations_a_search_plays(run, positions):
     asked = positions(20)
     agent = load_agent(run, play=16)
     assert isinstance(agent, Mcts) and agent.name == f"{run}:sims=16"
-    evaluator = NetworkEvaluator(build_network("tiny", 100))
+    evaluator = NetworkEvaluator(build_network("tiny", 100)).softened(PRIOR_TEMPERATURE)
     search = Search(evaluator, simulations=16, exploration=EXPLORATION)
     assert same(agent.decide(asked), Mcts(search, "x").decide(asked))
     assert (agent.decide(asked).policy * 16 % 1 == 0).all()

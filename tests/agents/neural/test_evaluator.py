@@ -145,6 +145,15 @@ def test_later_training_of_the_network_does_not_reach_it(positions):
     assert not np.allclose(before[0], changed[0], atol=1e-2)
 
 
+def test_softened_divides_the_logits_and_nothing_else(positions):
+    asked, evaluator = positions(50), NetworkEvaluator(randomised("small"))
+    before = [part.copy() for part in evaluator(asked)]
+    logits, values = evaluator.softened(2.0)(asked)
+    assert logits == pytest.approx(before[0] / 2, abs=1e-5)
+    assert np.array_equal(values, before[1])
+    assert all(np.array_equal(a, b) for a, b in zip(before, evaluator(asked), strict=True))
+
+
 def test_it_leaves_the_network_as_it_was_and_trainable(positions):
     network = randomised("tiny")
     weights = {name: tensor.clone() for name, tensor in network.state_dict().items()}
