@@ -19,13 +19,14 @@ import numba
 
 _ROOT = Path(__file__).resolve().parent.parent
 _PACKAGES = ("oware_env", "agents", "train")
+_COMPILED = (b"@kernel", b"@intrinsic")  # what is compiled, or is part of what is
 _DAYS_KEPT = 7.0
 
 
 def kernel_files(root: Path = _ROOT) -> list[Path]:
-    """Every source file below the project's packages that holds a kernel, sorted by path."""
+    """Every source file of the packages that holds a kernel or a part of one, sorted by path."""
     files = (path for package in _PACKAGES for path in (root / package).rglob("*.py"))
-    return sorted(path for path in files if b"@kernel" in path.read_bytes())
+    return sorted(path for path in files if any(mark in path.read_bytes() for mark in _COMPILED))
 
 
 def source_key(root: Path = _ROOT) -> str:

@@ -1,3 +1,4 @@
+import itertools
 import os
 import re
 import shutil
@@ -145,23 +146,24 @@ def test_a_cache_folder_in_use_does_not_grow_old(cache_base):
 
 @pytest.fixture
 def small_tree(tmp_path):
-    """A tree with one kernel file and one other in each package."""
+    """A tree with a kernel, a part of one and neither in a file of each package."""
     for package in PACKAGES:
         (tmp_path / package / "inner").mkdir(parents=True)
         (tmp_path / package / "inner" / "loops.py").write_text("@kernel\ndef f(): ...\n")
+        (tmp_path / package / "inner" / "parts.py").write_text("@intrinsic\ndef g(): ...\n")
         (tmp_path / package / "plain.py").write_text("x = 1\n")
     return tmp_path
 
 
 def test_the_key_covers_the_text_and_the_names_of_all_kernel_files(small_tree):
     keys = {kernel.source_key(small_tree)}
-    for package in PACKAGES:
-        path = small_tree / package / "inner" / "loops.py"
+    for package, name in itertools.product(PACKAGES, ("loops.py", "parts.py")):
+        path = small_tree / package / "inner" / name
         path.write_text(path.read_text() + "# edited\n")
         keys.add(kernel.source_key(small_tree))
     path.rename(path.with_name("renamed.py"))
     keys.add(kernel.source_key(small_tree))
-    assert len(keys) == 5
+    assert len(keys) == 2 + 2 * len(PACKAGES)
     assert all(re.fullmatch("[0-9a-f]{16}", key) for key in keys)
 
 
