@@ -24,9 +24,11 @@ AVAILABLE = bool(
     and not numba.config.DISABLE_JIT
 )
 LANES = 16  # float32 of a register
-# Rows and registers a row whose sums are kept at a time: 24 of the 32 registers, enough to hide how
-# long one product takes, and six rows share what is read of the right matrix.
-ROWS, STRIP = 6, 4 * LANES
+# Columns and rows whose sums are kept at a time. Six rows fill 24 of the 32 registers, enough to
+# hide how long one product takes, and share what is read of the right matrix. What is left of the
+# rows goes by twos: a single game asks for one position at a time.
+STRIP = 4 * LANES
+MANY, ROWS = 6, 2
 
 _WORD, _INDEX = ir.IntType(32), ir.IntType(64)
 _FLOATS = ir.VectorType(ir.FloatType(), LANES)
@@ -90,43 +92,46 @@ def add_product(typing: Any, out: Any, left: Any, right: Any) -> Any:
 
 
 def _emit_product(builder: ir.IRBuilder, out: Any, left: Any, right: Any) -> None:
-    """Write the loops of :func:`add_product`: strips of columns, groups of rows, pairs of K."""
+    """Write the loops of :func:`add_product`: strips of columns, groups of rows."""
     rows, columns = cgutils.unpack_tuple(builder, out.shape, 2)
+    whole = builder.sub(rows, builder.urem(rows, _INDEX(MANY)))
+    with cgutils.for_range_slice(builder, _INDEX(0), columns, _INDEX(STRIP)) as (column, _):
+        for start, stop, group in ((_INDEX(0), whole, MANY), (whole, rows, ROWS)):
+            with cgutils.for_range_slice(builder, start, stop, _INDEX(group)) as (row, _):
+                _emit_group(builder, (out, left, right), row, column, group)
+
+
+def _emit_group(builder: ir.IRBuilder, arrays: Any, row: Any, column: Any, group: int) -> None:
+    """Write the loop over pairs of K for ``group`` rows of one strip."""
+    out, left, right = arrays
+    columns = builder.extract_value(out.shape, 1)
     pairs = builder.udiv(builder.extract_value(left.shape, 1), _INDEX(2))
-    lanes = range(0, STRIP, LANES)
-    sums = [[cgutils.alloca_once(builder, _FLOATS) for _ in lanes] for _ in range(ROWS)]
+    places = [builder.add(column, _INDEX(lane)) for lane in range(0, STRIP, LANES)]
+    rows = [builder.add(row, _INDEX(down)) for down in range(group)]
+    sums = [[cgutils.alloca_once(builder, _FLOATS) for _ in places] for _ in rows]
 
     def address(array: Any, line: Any, length: Any, place: Any, kind: ir.Type) -> Any:
         entry = builder.add(builder.mul(line, length), place)
         words = builder.bitcast(array.data, _WORD.as_pointer())
         return builder.bitcast(builder.gep(words, [entry]), kind.as_pointer())
 
-    def each_sum(row: Any, column: Any) -> Any:
-        for down, line in enumerate(sums):
-            for lane, kept in zip(lanes, line, strict=True):
-                at = builder.add(row, _INDEX(down)), builder.add(column, _INDEX(lane))
-                yield kept, address(out, at[0], columns, at[1], _FLOATS)
+    def each_sum() -> Any:
+        for line, kept in zip(rows, sums, strict=True):
+            for place, register in zip(places, kept, strict=True):
+                yield register, address(out, line, columns, place, _FLOATS)
 
-    def add_pair(row: Any, column: Any, pair: Any) -> None:
-        places = [builder.add(column, _INDEX(lane)) for lane in lanes]
-        strip = [address(right, pair, columns, place, _PAIRS) for place in places]
+    for register, at in each_sum():
+        builder.store(builder.load(at, align=4), register)
+    with cgutils.for_range(builder, pairs) as loop:
+        strip = [address(right, loop.index, columns, place, _PAIRS) for place in places]
         factors = [builder.load(at, align=4) for at in strip]
-        for down, line in enumerate(sums):
-            at = address(left, builder.add(row, _INDEX(down)), pairs, pair, _WORD)
-            factor = _spread(builder, builder.load(at, align=2))
-            for kept, other in zip(line, factors, strict=True):
-                builder.store(_dot(builder, builder.load(kept), factor, other), kept)
-
-    with (
-        cgutils.for_range_slice(builder, _INDEX(0), columns, _INDEX(STRIP)) as (column, _),
-        cgutils.for_range_slice(builder, _INDEX(0), rows, _INDEX(ROWS)) as (row, _),
-    ):
-        for kept, at in each_sum(row, column):
-            builder.store(builder.load(at, align=4), kept)
-        with cgutils.for_range(builder, pairs) as loop:
-            add_pair(row, column, loop.index)
-        for kept, at in each_sum(row, column):
-            builder.store(builder.load(kept), at, align=4)
+        for line, kept in zip(rows, sums, strict=True):
+            word = builder.load(address(left, line, pairs, loop.index, _WORD), align=2)
+            factor = _spread(builder, word)
+            for register, other in zip(kept, factors, strict=True):
+                builder.store(_dot(builder, builder.load(register), factor, other), register)
+    for register, at in each_sum():
+        builder.store(builder.load(register), at, align=4)
 
 
 def _spread(builder: ir.IRBuilder, word: Any) -> Any:

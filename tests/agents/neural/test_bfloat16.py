@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from agents.neural import bfloat16
-from agents.neural.bfloat16 import ROWS, STRIP, add_product, pack, rounded
+from agents.neural.bfloat16 import MANY, ROWS, STRIP, add_product, pack, rounded
 from oware_env.kernel import kernel
 
 available = pytest.mark.skipif(not bfloat16.AVAILABLE, reason="needs a processor with bfloat16")
@@ -56,7 +56,7 @@ def test_kernels_round_to_the_nearest():
 
 
 @available
-@pytest.mark.parametrize("rows", [0, ROWS, 4 * ROWS])
+@pytest.mark.parametrize("rows", [0, ROWS, MANY - ROWS, MANY, 3 * MANY + ROWS])
 @pytest.mark.parametrize("inner", [2, 64, 258])
 @pytest.mark.parametrize("columns", [STRIP, 4 * STRIP])
 def test_products_are_added_to_what_is_there(rows, inner, columns):
@@ -72,8 +72,21 @@ def test_products_are_added_to_what_is_there(rows, inner, columns):
 
 @available
 def test_a_nan_reaches_its_row_and_no_other():
-    left = numbers(ROWS, 64)
-    left[2, 7] = np.nan
-    out = np.zeros((ROWS, STRIP), np.float32)
-    multiply(out, bits(left), pack(numbers(64, STRIP)))
-    assert np.isnan(out[2]).all() and not np.isnan(np.delete(out, 2, axis=0)).any()
+    left = numbers(MANY + ROWS, 64)
+    out = np.zeros((len(left), STRIP), np.float32)
+    for row in (2, MANY + 1):
+        left[row, 7], out[:] = np.nan, 0.0
+        multiply(out, bits(left), pack(numbers(64, STRIP)))
+        assert np.isnan(out[row]).all() and not np.isnan(np.delete(out, row, axis=0)).any()
+        left[row, 7] = 0.0
+
+
+@available
+def test_a_row_is_the_same_in_any_place():
+    left, right = bits(numbers(MANY + ROWS, 128)), pack(numbers(128, STRIP, seed=1))
+    out = np.zeros((len(left), STRIP), np.float32)
+    multiply(out, left, right)
+    for start in range(0, len(left), ROWS):
+        part = np.zeros((ROWS, STRIP), np.float32)
+        multiply(part, left[start : start + ROWS], right)
+        assert np.array_equal(part, out[start : start + ROWS])
