@@ -6,6 +6,7 @@ depends on how well the games are played.
 """
 
 import time
+from typing import Final
 
 from torch import Tensor
 
@@ -20,7 +21,7 @@ from train.selfplay import SelfPlayUnit, play_unit
 WORKERS = 2
 UNITS = 16  # a multiple of the workers, so that they end at about the same time
 GAMES, SIMULATIONS = 256, 48  # of a unit, a move
-NETWORK = "medium"
+NETWORK: Final = "medium"
 
 
 def first_blocks() -> dict[str, Tensor]:
