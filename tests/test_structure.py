@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from oware_env.kernel import kernel_files
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("oware_env", "agents", "train")
 FILE_LINES, TEST_FILE_LINES, FUNCTION_LINES, PARAMETERS = 300, 500, 50, 5
@@ -219,7 +221,7 @@ def uncovered(root, path):
         for name in names_used(waiting.pop()) - seen - {"kernel"}:
             seen.add(name)
             waiting.extend(defined.get(name, []))
-            if name in imported and "@kernel" not in imported[name].read_text():
+            if name in imported and imported[name] not in kernel_files(root):
                 wrong.add(name)
     return sorted(wrong)
 
