@@ -68,15 +68,18 @@ def kernel(function: Callable[..., Any] | None = None, *, reorders_sums: bool = 
     Kernels divide like numpy (no ZeroDivisionError) and release the interpreter lock. One that
     ``reorders_sums`` may add and multiply floats in another order, as vector units like it: for
     networks, whose last bits mean nothing; NaN and infinities keep their meaning. With
-    ``NUMBA_DISABLE_JIT=1`` the plain Python function comes back, all the way down.
+    ``NUMBA_DISABLE_JIT=1`` the plain Python function comes back, all the way down. One that calls
+    itself is compiled anew in each process: read from a cache it crashes where the types of its
+    arguments change on the way down (numba/numba#6061).
     """
     if function is None:
         return partial(kernel, reorders_sums=reorders_sums)
     fastmath = {"reassoc", "contract", "nsz", "arcp"} if reorders_sums else False
+    cache = function.__name__ not in function.__code__.co_names
     configured = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(CACHE)
     try:
-        compile_ = numba.njit(cache=True, nogil=True, error_model="numpy", fastmath=fastmath)
+        compile_ = numba.njit(cache=cache, nogil=True, error_model="numpy", fastmath=fastmath)
         return compile_(function)
     finally:
         numba.config.CACHE_DIR = configured

@@ -67,6 +67,7 @@ def rounded(typing: Any, value: Any) -> Any:
     """The bits of a float32 rounded to the nearest bfloat16, as uint16."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, values: Any) -> Any:
+        """Write the conversion into a kernel."""
         return builder.bitcast(builder.fptrunc(values[0], _BFloat()), ir.IntType(16))
 
     return types.uint16(types.float32), generate
@@ -81,6 +82,7 @@ def add_product(typing: Any, out: Any, left: Any, right: Any) -> Any:
     """
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, values: Any) -> Any:
+        """Write the product into a kernel."""
         arrays = [
             context.make_array(kind)(context, builder, value)
             for kind, value in zip(signature.args, values, strict=True)
@@ -111,11 +113,13 @@ def _emit_group(builder: ir.IRBuilder, arrays: Any, row: Any, column: Any, group
     sums = [[cgutils.alloca_once(builder, _FLOATS) for _ in places] for _ in rows]
 
     def address(array: Any, line: Any, length: Any, place: Any, kind: ir.Type) -> Any:
+        """Where a register of ``kind`` lies in an array of lines of ``length`` words."""
         entry = builder.add(builder.mul(line, length), place)
         words = builder.bitcast(array.data, _WORD.as_pointer())
         return builder.bitcast(builder.gep(words, [entry]), kind.as_pointer())
 
     def each_sum() -> Any:
+        """Every register of sums, and where it lies in ``out``."""
         for line, kept in zip(rows, sums, strict=True):
             for place, register in zip(places, kept, strict=True):
                 yield register, address(out, line, columns, place, _FLOATS)

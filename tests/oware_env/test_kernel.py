@@ -17,6 +17,15 @@ ROOT = Path(__file__).resolve().parents[2]
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist")
 PACKAGES = ("oware_env", "agents", "train")
 
+# Kernels that call themselves, with other types than they are called with from outside.
+RECURSIVE = """
+import numpy as np
+import oware_env.kernel
+from oware_env.perft import perft
+from oware_env.rules import initial_board
+
+print(perft(initial_board(), 5, np.int32(0)), oware_env.kernel.CACHE)
+"""
 # Each script prints a number that kernels of other files work out by calling the rules.
 COUNT = """
 import oware_env.kernel
@@ -101,6 +110,11 @@ def check_that_an_edited_rule_arrives(tree, script, right):
 
 def test_an_edited_rule_reaches_the_cached_kernels_of_perft(copied_tree):
     check_that_an_edited_rule_arrives(copied_tree, COUNT, right=139157)
+
+
+def test_a_kernel_that_calls_itself_runs_in_every_process(copied_tree):
+    answers = [answer(copied_tree, RECURSIVE) for _ in range(3)]
+    assert answers == answers[:1] * 3 and answers[0][0] == 5219
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """The network: its sizes, its reproducible start, what its three heads say."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -128,3 +129,17 @@ def test_the_input_is_a_sum_of_rows():
     summed = network.table()[rows].sum(dim=0) + network.bias
     expected = torch.relu(network.norm(summed))
     assert torch.allclose(network.features(inputs)[0], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_halved_products_change_little_and_their_weights_learn_in_full(preset):
+    network, random = build_network(preset, 3), np.random.default_rng(0)
+    inputs = torch.from_numpy(random.integers(1, 9, (64, NETWORK_SIZE)).astype(np.uint8))
+    whole = network(inputs)
+    network.products = torch.bfloat16
+    halved = network(inputs)
+    for full, half in zip(whole, halved, strict=True):
+        assert half.dtype == torch.float32
+        assert 0 < float((full - half).abs().max().detach()) < 0.02
+    sum(head.square().sum() for head in halved).backward()
+    assert all(weights.grad.dtype == torch.float32 for weights in network.parameters())
