@@ -7,7 +7,7 @@ from oware_env.positions import DRAW_TEMPERATURE, DRAW_TIE, pick_move, random_bi
 from oware_env.rules import legal_moves
 
 
-@kernel
+@kernel(inner=True)
 def masked_softmax(logits, legal, out):
     """Softmax over the legal moves of six logits into ``out``, illegal ones 0; False on a NaN.
 

@@ -62,24 +62,32 @@ def _open_cache() -> Path:
 CACHE = _open_cache()
 
 
-def kernel(function: Callable[..., Any] | None = None, *, reorders_sums: bool = False) -> Any:
+def kernel(
+    function: Callable[..., Any] | None = None, *, reorders_sums: bool = False, inner: bool = False
+) -> Any:
     """Compile ``function`` with Numba on first call, kept in the keyed cache between processes.
 
     Kernels divide like numpy (no ZeroDivisionError) and release the interpreter lock. One that
     ``reorders_sums`` may add and multiply floats in another order, as vector units like it: for
-    networks, whose last bits mean nothing; NaN and infinities keep their meaning. With
-    ``NUMBA_DISABLE_JIT=1`` the plain Python function comes back, all the way down. One that calls
-    itself is compiled anew in each process: read from a cache it crashes where the types of its
-    arguments change on the way down (numba/numba#6061).
+    networks, whose last bits mean nothing; NaN and infinities keep their meaning. An ``inner`` one
+    makes no array and returns none: it works on what its callers hold, so it is compiled into them
+    and counts no references to arrays, which would cost it more than its work
+    (docs/decisions/0017). With ``NUMBA_DISABLE_JIT=1`` the plain Python function comes back, all
+    the way down. One that calls itself is compiled anew in each process: read from a cache it
+    crashes where the types of its arguments change on the way down (numba/numba#6061).
     """
     if function is None:
-        return partial(kernel, reorders_sums=reorders_sums)
+        return partial(kernel, reorders_sums=reorders_sums, inner=inner)
     fastmath = {"reassoc", "contract", "nsz", "arcp"} if reorders_sums else False
     cache = function.__name__ not in function.__code__.co_names
+    # Said of every kernel: what is not said, a kernel takes over from the one that calls it first.
+    options: dict[str, Any] = {"forceinline": inner, "_nrt": not inner}
     configured = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(CACHE)
     try:
-        compile_ = numba.njit(cache=cache, nogil=True, error_model="numpy", fastmath=fastmath)
+        compile_ = numba.njit(
+            cache=cache, nogil=True, error_model="numpy", fastmath=fastmath, **options
+        )
         return compile_(function)
     finally:
         numba.config.CACHE_DIR = configured

@@ -127,7 +127,7 @@ def _sowings() -> tuple[np.ndarray, np.ndarray]:
 _CHANGES, _LAST = _sowings()  # 64 columns, so that a row is found by a shift
 
 
-@kernel
+@kernel(inner=True)
 def sow_into(board, move, after):
     """Sow house ``move`` into ``after``, skipping it on every lap; the house of the last seed."""
     # Adding a row of a table takes no loop of unknown length, whose end a processor cannot
@@ -140,19 +140,19 @@ def sow_into(board, move, after):
     return np.int64(_LAST[origin, seeds])
 
 
-@kernel
+@kernel(inner=True)
 def sow(board, move):
     """Sow house ``move`` in place; return the house of the last seed."""
     return sow_into(board, move, board)
 
 
-@kernel
+@kernel(inner=True)
 def is_capturable(seeds):
     """Whether an opponent's house with so many seeds falls to the last seed of a sow."""
     return seeds == 2 or seeds == 3
 
 
-@kernel
+@kernel(inner=True)
 def aims(board, move):
     """Whether a sow ends in a house that falls to it, without sowing: a slam is still void."""
     seeds = np.uint64(board[move])
@@ -160,7 +160,7 @@ def aims(board, move):
     return last >= 6 and is_capturable(board[last] + _CHANGES[move, seeds, last])
 
 
-@kernel
+@kernel(inner=True)
 def chain_start(board, last):
     """First house of the chain captured by a last seed in house ``last``; ``last + 1`` if none.
 
@@ -172,7 +172,7 @@ def chain_start(board, last):
     return start
 
 
-@kernel
+@kernel(inner=True)
 def is_grand_slam(board, start, last):
     """Whether taking houses ``start`` .. ``last`` would leave the opponent without a seed."""
     for house in range(6, 12):
@@ -181,7 +181,7 @@ def is_grand_slam(board, start, last):
     return start <= last
 
 
-@kernel
+@kernel(inner=True)
 def capture(board, last, slam=SLAM_VOID):
     """Take the chain that ends in house ``last`` into the mover's store; return its seeds."""
     if last < 6 or not is_capturable(board[last]):  # most moves: out before any loop
@@ -197,7 +197,7 @@ def capture(board, last, slam=SLAM_VOID):
     return captured
 
 
-@kernel
+@kernel(inner=True)
 def turn(board):
     """Show the board to the other side, in place: swap the rows and the stores."""
     for house in range(6):
@@ -209,7 +209,7 @@ def turn(board):
     board[13] = kept
 
 
-@kernel
+@kernel(inner=True)
 def play(board, move, slam=SLAM_VOID):
     """Play a ``move`` that the caller vouches is legal and turn the board; seeds captured."""
     captured = capture(board, sow(board, move), slam)
@@ -217,7 +217,7 @@ def play(board, move, slam=SLAM_VOID):
     return captured
 
 
-@kernel
+@kernel(inner=True)
 def is_opponent_empty(board):
     """Whether the opponent's six houses hold no seed."""
     seeds = 0
@@ -253,7 +253,7 @@ def legal_moves(board, feeding=FEED_WHEN_EMPTY):
     return feeding_moves if feeding_moves else moves
 
 
-@kernel
+@kernel(inner=True)
 def status(board, ply, max_plies, feeding=FEED_WHEN_EMPTY):
     """What the side to move faces, in one int: legal moves (bits 0-5) | reason << 6.
 
@@ -270,7 +270,7 @@ def status(board, ply, max_plies, feeding=FEED_WHEN_EMPTY):
     return moves
 
 
-@kernel
+@kernel(inner=True)
 def settle(board, reason, rest=REST_TO_MOVER, limit=OWN_ROWS):
     """Final totals (mover, opponent) of a game over for ``reason``; the board is left as it is.
 

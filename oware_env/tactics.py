@@ -14,7 +14,7 @@ MOST_TAKEN = 15  # seeds of one capture: five houses of three, for six would be 
 EVEN = MOST_TAKEN + 1  # of an exchange: what the reply takes, the answer takes back
 
 
-@kernel
+@kernel(inner=True)
 def _best_capture(board, moves, after):
     best = 0
     for move in range(6):
@@ -29,7 +29,7 @@ def best_capture(board, moves):
     return _best_capture(board, moves, np.empty(BOARD, np.int8))
 
 
-@kernel
+@kernel(inner=True)
 def _replies(board, reply, answer):
     """(most seeds that a reply takes, least that is left of an exchange), seen from before it.
 

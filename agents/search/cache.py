@@ -39,14 +39,14 @@ def new_memory(slots: int) -> Memory:
     return Memory(lines.view(np.int64), lines.view(np.float32))
 
 
-@kernel
+@kernel(inner=True)
 def _identity(board, ply, max_plies):
     """(mover's side, opponent's side, plies left) of a position: all that a network sees."""
     mover, opponent = pack(board)
     return mover, opponent, max(0, min(PLIES_LEFT_CLIP, max_plies - ply))
 
 
-@kernel
+@kernel(inner=True)
 def _slot(memory, mover, opponent, left):
     digest = mix(np.uint64(mover) ^ mix(np.uint64(opponent) + (np.uint64(left) << np.uint64(57))))
     return np.int64(digest % np.uint64(len(memory.ints)))

@@ -10,8 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from agents.search.proofs import DRAWN, OPEN, proof_of_moves
-from agents.search.tree import BOARD, CHILDREN, COUNT, NODE, PLY, PROOF, STATUS, Tree
+from agents.search.proofs import OPEN, proof_of_moves
+from agents.search.tree import (
+    BOARD,
+    CHILDREN,
+    COUNT,
+    NODE,
+    PLY,
+    PROOF,
+    STATUS,
+    Tree,
+    proofs_below,
+)
 from oware_env.kernel import kernel
 from oware_env.positions import Positions
 
@@ -87,11 +97,7 @@ def _prove_root(tree, game):
     """Let a root that was proved stay so only while the moves that prove it are in the tree."""
     if tree.bytes[game, 0, PROOF] == OPEN:
         return
-    proofs = np.full(6, OPEN, np.int8)
-    for move in range(6):
-        child = tree.ints[game, 0, CHILDREN + move]
-        if child >= 0 and tree.bytes[game, child, PROOF] != OPEN:
-            proofs[move] = 2 * DRAWN - tree.bytes[game, child, PROOF]
+    proofs = proofs_below(tree.ints, tree.bytes, game, 0)
     tree.bytes[game, 0, PROOF] = proof_of_moves(proofs, tree.ints[game, 0, STATUS])
 
 

@@ -103,7 +103,7 @@ class Mcts:
             search.grow(keys, search.simulations)
         else:
             search.grow_until(keys, deadline)
-        visits, values, _ = search.read(len(keys))
+        visits, values = search.read(len(keys))[:2]
         if self.choice == "lcb":
             moves = highest_bounds(search.bounds(visits), visits, keys, positions.plies)
         else:

@@ -14,7 +14,7 @@ from oware_env.rules import settle
 OPEN, LOST, DRAWN, WON = range(4)  # for the side to move; the value of a proof is proof - DRAWN
 
 
-@kernel
+@kernel(inner=True)
 def proof_of(board, code, left, table):
     """What is proved of a position of status ``code`` with ``left`` plies left, by itself.
 
@@ -33,18 +33,20 @@ def proof_of(board, code, left, table):
         return DRAWN + np.sign(ahead + low)
 
 
-@kernel
+@kernel(inner=True)
 def proof_of_moves(proofs, moves):
-    """What the proofs int8[6] of a mover's ``moves`` (six bits) say of the position before them.
+    """What the proofs of a mover's ``moves`` (six bits) say of the position before them.
 
-    ``proofs`` are the mover's. One move that wins is enough; else every move must be proved.
+    ``proofs`` are the mover's, two bits a move. One move that wins is enough; else every move must
+    be proved.
     """
     best = LOST
     is_settled = True
     for move in range(6):
         if moves >> move & 1:
-            if proofs[move] == WON:
+            proof = proofs >> 2 * move & 3
+            if proof == WON:
                 return WON
-            is_settled &= proofs[move] != OPEN
-            best = max(best, proofs[move])
+            is_settled &= proof != OPEN
+            best = max(best, proof)
     return best if is_settled else OPEN

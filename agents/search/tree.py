@@ -78,7 +78,7 @@ def new_leaves(games: int) -> Leaves:
     )
 
 
-@kernel
+@kernel(inner=True)
 def _open_node(ints, floats, bytes_, game, node, max_plies, table):
     """Finish a node whose board and ply were just written; a proved one gets its exact value."""
     board = bytes_[game, node, BOARD : BOARD + 14]
@@ -140,7 +140,7 @@ def prove_roots(tree, games, endings):
                     prove(ints, floats, bytes_, paths, game, 1)
 
 
-@kernel
+@kernel(inner=True)
 def best_move(ints, floats, game, node, exploration):
     """The legal move with the highest PUCT score at a node; the first of equals.
 
@@ -163,7 +163,7 @@ def best_move(ints, floats, game, node, exploration):
     return best
 
 
-@kernel
+@kernel(inner=True)
 def _add_child(ints, floats, bytes_, game, node, move, child, max_plies, table):
     """Put the position after ``move`` into the tree as node ``child``."""
     ints[game, node, CHILDREN + move] = child
@@ -174,7 +174,7 @@ def _add_child(ints, floats, bytes_, game, node, move, child, max_plies, table):
     _open_node(ints, floats, bytes_, game, child, max_plies, table)
 
 
-@kernel
+@kernel(inner=True)
 def back_up(ints, floats, paths, game, length, value):
     """Add a leaf's value (for the side to move there) along the path, flipping it each ply."""
     for step in range(length - 1, -1, -1):
@@ -187,31 +187,38 @@ def back_up(ints, floats, paths, game, length, value):
         ints[game, node, COUNT] += 1
 
 
-@kernel
+@kernel(inner=True)
+def proofs_below(ints, bytes_, game, node):
+    """What is proved of a node's moves, for its own side to move: two bits a move."""
+    proofs = 0
+    for move in range(6):
+        child = ints[game, node, CHILDREN + move]
+        if child >= 0 and bytes_[game, child, PROOF] != OPEN:
+            proofs |= (2 * DRAWN - np.int64(bytes_[game, child, PROOF])) << 2 * move
+    return proofs
+
+
+@kernel(inner=True)
 def prove(ints, floats, bytes_, paths, game, length):
     """Let the proof of a path's last node climb as far as it settles the nodes above.
 
     A move that is proved to lose is taken out of its node's moves while another is left; a proved
     move's mean is its exact value.
     """
-    proofs = np.empty(6, np.int8)
     for step in range(length - 1, -1, -1):
         node, move = paths[game, step] >> 3, paths[game, step] & 7
-        for other in range(6):
-            child = ints[game, node, CHILDREN + other]
-            proofs[other] = OPEN
-            if child >= 0 and bytes_[game, child, PROOF] != OPEN:
-                proofs[other] = 2 * DRAWN - bytes_[game, child, PROOF]
-        floats[game, node, MEANS + move] = proofs[move] - DRAWN
+        proofs = proofs_below(ints, bytes_, game, node)
+        proof = proofs >> 2 * move & 3
+        floats[game, node, MEANS + move] = proof - DRAWN
         found = proof_of_moves(proofs, ints[game, node, STATUS])
         if found == OPEN:
-            if proofs[move] == LOST:
+            if proof == LOST:
                 ints[game, node, STATUS] &= ~(1 << move)
             return
         bytes_[game, node, PROOF] = found
 
 
-@kernel
+@kernel(inner=True)
 def descend(ints, floats, bytes_, paths, game, exploration):
     """Walk from the root and note the path, until a step leaves the tree or meets a proved node.
 
@@ -227,7 +234,7 @@ def descend(ints, floats, bytes_, paths, game, exploration):
             return length
 
 
-@kernel
+@kernel(inner=True)
 def select(tree, games, simulations, exploration, endings, leaves):
     """Run every game on to its next unresolved leaf and pack those; returns how many.
 
@@ -268,7 +275,7 @@ def select(tree, games, simulations, exploration, endings, leaves):
     return count
 
 
-@kernel
+@kernel(inner=True)
 def expand(tree, leaves, count, logits, values):
     """Give the packed leaves their priors and values and back them up; first NaN row, or -1.
 

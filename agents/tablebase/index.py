@@ -30,7 +30,7 @@ def level_starts(seeds: int) -> np.ndarray:
     return np.array([count_boards(level - 1) for level in range(seeds + 2)], np.int64)
 
 
-@kernel
+@kernel(inner=True)
 def board_index(board):
     """The index of a board: of its twelve houses, the stores do not matter."""
     place, index = np.int64(-1), np.int64(0)

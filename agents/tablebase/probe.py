@@ -34,7 +34,7 @@ class TableArrays(NamedTuple):
     limits: np.ndarray  # int64[4]: seeds, seeds of exact, first, last
 
 
-@kernel
+@kernel(inner=True)
 def probe(board, left, table):
     """Proved bounds (low, high) of the mover's full margin with ``left`` plies left.
 
