@@ -10,6 +10,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from numba.core.errors import NumbaError
 
 from oware_env import kernel
 
@@ -218,3 +219,46 @@ def test_reordered_sums_keep_nan_and_infinity():
     assert np.isnan(total(np.array([1.0, np.nan, 2.0])))
     assert total(np.array([1.0, np.inf])) == np.inf
     assert np.isnan(total(np.array([np.inf, -np.inf])))
+
+
+@kernel.kernel(inner=True)
+def _sum_of_part(array, start):
+    """The sum of what follows ``start``: of a part, to which a reference would be counted."""
+    part = array[start:]
+    total = 0
+    for entry in range(len(part)):
+        total += part[entry]
+    return total
+
+
+@kernel.kernel(inner=True)
+def _copies(array):
+    """What no inner kernel may do."""
+    return array.copy().sum()
+
+
+@kernel.kernel
+def _copied_sum(array):
+    """The same in a kernel that may."""
+    return array.copy().sum()
+
+
+@kernel.kernel(inner=True)
+def _asks_for_a_copied_sum(array):
+    """The first caller of a kernel that makes an array: that is still its own affair."""
+    return _copied_sum(array) + 1
+
+
+def test_an_inner_kernel_counts_no_references():
+    assert _sum_of_part(np.arange(5), 2) == 9
+    text = "".join(_sum_of_part.inspect_llvm().values())
+    assert "NRT_incref(" not in text and "alwaysinline" in text
+
+
+def test_an_inner_kernel_that_makes_an_array_is_refused():
+    with pytest.raises(NumbaError, match="NRT required"):
+        _copies(np.arange(5))
+
+
+def test_a_kernel_that_an_inner_one_calls_first_is_compiled_as_it_says():
+    assert _asks_for_a_copied_sum(np.arange(5)) == 11
