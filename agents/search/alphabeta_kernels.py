@@ -48,15 +48,13 @@ from agents.search.alphabeta_state import (
     VALUE,
 )
 from agents.search.alphabeta_table import AT_LEAST, AT_MOST, EXACT, store
-from agents.search.unowned import unowned
-from agents.tablebase.probe import TableArrays
 from oware_env.kernel import kernel
 from oware_env.rules import play
 
 _UNLIMITED = 1 << 62
 
 
-@kernel
+@kernel(inner=True)
 def _close(frames, state, history, table, level):
     """Finish the node at ``level``: its value, remembered."""
     best = min(max(frames[level, BEST], frames[level, LOW]), frames[level, HIGH])
@@ -74,7 +72,7 @@ def _close(frames, state, history, table, level):
     return best
 
 
-@kernel
+@kernel(inner=True)
 def _reduction(frames, state, level):
     """By how many plies less the move under way is tried first: the later, the more.
 
@@ -94,7 +92,7 @@ def _reduction(frames, state, level):
     return 1 + np.int64(rest >= 6) + np.int64(rest >= 5 and number >= 3)
 
 
-@kernel
+@kernel(inner=True)
 def _first_stage(frames, state, level):
     """How the move under way of the node at ``level`` is tried first."""
     if frames[level, NEXT] == 0 or frames[level, REST] == 1:
@@ -102,7 +100,7 @@ def _first_stage(frames, state, level):
     return REDUCED if _reduction(frames, state, level) else SCOUT
 
 
-@kernel
+@kernel(inner=True)
 def _play_move(frames, state, board, level):
     """Play the move under way of the node at ``level``: (rest, alpha, beta) of what comes of it."""
     state[FIRST_WORD], state[SECOND_WORD] = frames[level, FIRST], frames[level, SECOND]
@@ -117,7 +115,7 @@ def _play_move(frames, state, board, level):
     return rest, -beta, -alpha
 
 
-@kernel
+@kernel(inner=True)
 def _take(frames, state, level, value):
     """Let the node at ``level`` know what its move under way is worth, or have it tried again."""
     alpha, stage = frames[level, ALPHA], frames[level, STAGE]
@@ -139,7 +137,7 @@ def _take(frames, state, level, value):
     frames[level, STAGE] = _first_stage(frames, state, level)
 
 
-@kernel
+@kernel(inner=True)
 def _search_iteration(frames, state, board, history, table, endgames, node_limit):
     """Go on with the iteration under way; whether it was finished within the nodes."""
     level = state[LEVEL]
@@ -171,32 +169,15 @@ def _search_iteration(frames, state, board, history, table, endgames, node_limit
         _take(frames, state, level, value)
 
 
-@kernel
-def _unowned_endgames(endgames):
-    """The arrays of a table of endgames without owners; None stays None."""
-    if endgames is None:
-        return None
-    else:  # Numba leaves this branch out where there is no table
-        return TableArrays(
-            unowned(endgames.low),
-            unowned(endgames.high),
-            unowned(endgames.exact),
-            unowned(endgames.open_rows),
-            unowned(endgames.open_exact),
-            unowned(endgames.limits),
-        )
-
-
-@kernel
+@kernel(inner=True)
 def search_slice(search, nodes):
     """Search about ``nodes`` nodes more; whether nothing is left to find.
 
     That is so at the greatest depth, and as soon as the result is certain: iterations deepen one
     ply at a time, so a certain result is about the quickest there is.
     """
-    frames, state = unowned(search.frames), unowned(search.state)
-    board, history = unowned(search.board), unowned(search.history)
-    table, endgames = unowned(search.table), _unowned_endgames(search.endgames)
+    frames, state, board, history = search.frames, search.state, search.board, search.history
+    table, endgames = search.table, search.endgames
     node_limit = state[NODES] + nodes
     while _search_iteration(frames, state, board, history, table, endgames, node_limit):
         state[LEVEL] = 0

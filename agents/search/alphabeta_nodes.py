@@ -51,7 +51,7 @@ _TABLE_MOVE = 1 << 40  # hope in the move that the transposition table names,
 CAPTURE = 1 << 30  # and in a capture, for each seed; below it: how often a move was enough
 
 
-@kernel
+@kernel(inner=True)
 def result_value(board, reason, level):
     """The value of a finished game for its side to move, ``level`` plies below the root."""
     mover, opponent = settle(board, reason)
@@ -62,7 +62,7 @@ def result_value(board, reason, level):
     return np.int64(0)
 
 
-@kernel
+@kernel(inner=True)
 def _goal_bounds(least, greatest, goal, level):
     """Bounds when the root is proved: none while its result is kept, else that it is lost."""
     own = least if level % 2 == 0 else -greatest
@@ -73,13 +73,13 @@ def _goal_bounds(least, greatest, goal, level):
     return value, value
 
 
-@kernel
+@kernel(inner=True)
 def is_covered(state, board):
     """Whether the board at hand has so few seeds left that the table of endgames may know it."""
     return board[12] + board[13] >= state[COVERED]
 
 
-@kernel
+@kernel(inner=True)
 def bounds_of(state, board, level, endgames):
     """Bounds (low, high) of a running board's value by the table of endgames; equal: its value.
 
@@ -105,7 +105,7 @@ def bounds_of(state, board, level, endgames):
         return SEED * least, SEED * greatest
 
 
-@kernel
+@kernel(inner=True)
 def _leaf_value(state, board, level):
     """The value of the board at hand at the horizon."""
     outcome = status(board, state[PLY] + level, state[MAX_PLIES])
@@ -114,7 +114,7 @@ def _leaf_value(state, board, level):
     return np.int64(evaluate(board, state[EVALUATION]))
 
 
-@kernel
+@kernel(inner=True)
 def _capture_size(board, move):
     """Seeds that a sow of less than a lap captures, slams not thought of; 0 for longer ones."""
     target = TARGETS[move, board[move]]
@@ -126,7 +126,7 @@ def _capture_size(board, move):
     return size
 
 
-@kernel
+@kernel(inner=True)
 def _horizon_value(state, board, moves, level, beta):
     """The value of the board at hand one ply above the horizon: its best move, captures first.
 
@@ -150,7 +150,7 @@ def _horizon_value(state, board, moves, level, beta):
     return best
 
 
-@kernel
+@kernel(inner=True)
 def order_moves(frames, state, board, history, level, moves, first):
     """Order the ``moves`` of the board at hand: ``first``, the largest captures, proven ones."""
     count = 0
@@ -171,7 +171,7 @@ def order_moves(frames, state, board, history, level, moves, first):
     frames[level, COUNT] = count
 
 
-@kernel
+@kernel(inner=True)
 def open_node(frames, level, rest, alpha, beta):
     """Start on the moves of the node at ``level`` within a window."""
     frames[level, REST] = rest
@@ -183,7 +183,7 @@ def open_node(frames, level, rest, alpha, beta):
     frames[level, BEST_MOVE] = 0
 
 
-@kernel
+@kernel(inner=True)
 def enter(frames, state, board, history, table, level, rest, alpha, beta, low, high):
     """Look at the board at hand as a node at ``level``: (whether it is settled, its value).
 
@@ -217,7 +217,7 @@ def enter(frames, state, board, history, table, level, rest, alpha, beta, low, h
     return False, np.int64(0)
 
 
-@kernel
+@kernel(inner=True)
 def keep_result(state, board, moves, endgames):
     """What of the root's ``moves`` keeps the result that a table proves: (goal, moves).
 
@@ -243,7 +243,7 @@ def keep_result(state, board, moves, endgames):
         return (goal, kept) if kept else (OPEN, moves)
 
 
-@kernel
+@kernel(inner=True)
 def _keeps(state, board, goal, endgames):
     """Whether the board after a move of the root is proved to be worth ``goal`` to the root."""
     outcome = status(board, state[PLY] + 1, state[MAX_PLIES])

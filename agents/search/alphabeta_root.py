@@ -37,7 +37,7 @@ _WINDOW = 60  # half the width of the window around the last iteration's value
 _WINDOW_DEPTH = 4  # from which on there is one
 
 
-@kernel
+@kernel(inner=True)
 def _order_by_captures(frames, state, board, moves):
     """Order the root's moves by what they capture; the board at hand is not kept."""
     count = 0
@@ -54,7 +54,7 @@ def _order_by_captures(frames, state, board, moves):
     frames[0, COUNT] = count
 
 
-@kernel
+@kernel(inner=True)
 def _set_root(frames, state, board, endgames, key):
     """Order the root's moves by the game's key; those that lose a proved result are left out."""
     moves = status(board, state[PLY], state[MAX_PLIES])
@@ -88,7 +88,7 @@ def begin(search, root, ply, key, max_depth):
     open_node(frames, 0, 1, -INFINITY, INFINITY)
 
 
-@kernel
+@kernel(inner=True)
 def deepen(frames, state):
     """Start the next iteration: one ply deeper, the best move first, in a narrow window."""
     place = ORDER

@@ -16,7 +16,7 @@ EXACT, AT_LEAST, AT_MOST = 1, 2, 3
 _MOST_LEFT = (1 << 13) - 1
 
 
-@kernel
+@kernel(inner=True)
 def key_of(first, second, left, goal):
     """The key of a board's two words with so many plies ``left``, under a goal of the root.
 
@@ -27,7 +27,7 @@ def key_of(first, second, left, goal):
     return np.int64(mix(np.uint64(first) ^ mix(np.uint64(second) | extra << np.uint64(48))))
 
 
-@kernel
+@kernel(inner=True)
 def _shift(value, plies):
     """A value as seen ``plies`` plies further down: a result is so much nearer from there."""
     if value > CERTAIN:
@@ -37,12 +37,12 @@ def _shift(value, plies):
     return value
 
 
-@kernel
+@kernel(inner=True)
 def _packed(value, rest, generation, bound, move):
     return value << 32 | generation << 16 | rest << 8 | bound << 3 | move
 
 
-@kernel
+@kernel(inner=True)
 def store(table, key, level, rest, generation, value, bound, move):
     """Write what a search of ``rest`` plies below a node at ``level`` has proved of its value."""
     row = key & (len(table) - 1)
@@ -60,7 +60,7 @@ def store(table, key, level, rest, generation, value, bound, move):
     table[row, 1] = fresh
 
 
-@kernel
+@kernel(inner=True)
 def look_up(table, key, level, rest, is_exact, alpha, beta):
     """What is known of a node at ``level``: (whether that decides it, value, best move or -1).
 

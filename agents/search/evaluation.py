@@ -56,19 +56,19 @@ def _looks() -> np.ndarray:
 _LOOKS = _looks()
 
 
-@kernel
+@kernel(inner=True)
 def material(board):
     """The difference of the stores, mover minus opponent."""
     return SEED * (np.int64(board[MOVER_STORE]) - np.int64(board[OPPONENT_STORE]))
 
 
-@kernel
+@kernel(inner=True)
 def phase_of(board):
     """The phase of a board, by the seeds harvested so far."""
     return _PHASE_OF[np.int64(board[MOVER_STORE]) + np.int64(board[OPPONENT_STORE])]
 
 
-@kernel
+@kernel(inner=True)
 def look_up_houses(board, phase):
     """The worth of all houses, and who aims at whose thin houses (1 or 2 seeds).
 
@@ -91,7 +91,7 @@ def look_up_houses(board, phase):
     return worth, aims, threats
 
 
-@kernel
+@kernel(inner=True)
 def full(board):
     """The stores, the worth of every house, and who aims at whose thin houses, by phase.
 
@@ -106,7 +106,7 @@ def full(board):
     return min(max(value, -MOST), MOST)
 
 
-@kernel
+@kernel(inner=True)
 def evaluate(board, evaluation):
     """The value of a running board for the side to move under one of EVALUATIONS."""
     if evaluation == FULL:

@@ -82,6 +82,13 @@ def test_each_begins_with_a_move_that_its_game_did_not_make(with_and_without, fo
     assert sum(count >= config.selfplay.forks for count in begun.values()) > 20
 
 
+def test_the_same_unit_has_the_same_forks(tiny, with_and_without):
+    (config, played) = with_and_without[0]
+    _, again = _play(tiny, config.selfplay.endgames, config.selfplay.forks)
+    for ours, theirs in zip(played.samples, again.samples, strict=True):
+        assert ours.tobytes() == theirs.tobytes()
+
+
 def test_they_show_positions_that_the_game_did_not(with_and_without, forks):
     (_, plain) = with_and_without[1]
     seen = {board.tobytes() for board in plain.samples.inputs[:, :14]}

@@ -5,8 +5,6 @@ import pytest
 
 from agents.search.alphabeta_state import INFINITY, SOONER, WIN
 from agents.search.alphabeta_table import AT_LEAST, AT_MOST, EXACT, key_of, look_up, store
-from agents.search.unowned import unowned
-from oware_env.kernel import kernel
 
 NOTHING = (False, 0, -1)
 
@@ -85,16 +83,3 @@ def test_a_key_tells_boards_plies_left_and_goals_apart():
         for goal in range(4)
     }
     assert len(keys) == 2 * 2 * 4 * 4
-
-
-@kernel
-def write_through(array):
-    """Write into the array without an owner."""
-    unowned(array)[1] = 7
-
-
-def test_an_array_without_an_owner_is_the_same_memory():
-    array = np.zeros(3, np.int64)
-    write_through(array)
-    assert array.tolist() == [0, 7, 0]
-    assert unowned(array) is array
