@@ -19,9 +19,7 @@ from oware_env.positions import DRAW_FORK, Positions, random_bits
 from train.config import Config
 
 ABOVE = 6  # seeds over those of the table, at most, where a fork begins
-LEAST_CHANCE = (
-    1e-3  # added to the chance of a move, so that one that was not played always has some
-)
+LEAST_CHANCE = 1e-3  # added to that of each move: one that was not played always has some
 
 
 @kernel

@@ -121,6 +121,7 @@ def play_unit(unit: SelfPlayUnit) -> Played:
     ends = ends_of(games)
     samples, rescored = diary.samples(games, way.endgames, first_game)
     forked = None if forks is None else _play_forks(forks, way, diary, first_game)
+    forked_count = 0 if forked is None else len(forked)
     learned = None if lessons is None else lessons.samples(first_game)
     figures = game_figures(ends) | {
         "games": float(len(ends.plies)),
@@ -128,8 +129,8 @@ def play_unit(unit: SelfPlayUnit) -> Played:
         "rescored": rescored,
         "policy_entropy": diary.entropy / max(1, diary.searched),
         "search_surprise": diary.surprise / max(1, diary.searched),
-        "positions": float(len(samples)),
-        "forks": float(0 if forked is None else len(forked)),
+        "positions": float(len(samples) + forked_count),
+        "forks": float(forked_count),
         "lessons": float(0 if learned is None else len(learned)),
         "simulations": float(diary.simulations),
         "evaluations": float(evaluator.judged),

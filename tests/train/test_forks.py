@@ -125,3 +125,10 @@ def test_a_result_that_the_search_proves_is_the_target_whatever_came_of_it(with_
 def test_refused_where_no_game_is_ended(tiny, mode):
     with pytest.raises((OwareError, ValueError), match="forks is not read"):
         tiny({"selfplay.endgames": mode, "selfplay.forks": 2})
+
+
+def test_games_without_late_positions_have_none(tiny):
+    mode = {"selfplay.endgames": "both", "selfplay.table": 2, "selfplay.forks": 2}
+    config = tiny({**MODE, **mode, "max_plies": 10})
+    played = play_unit(SelfPlayUnit(Learner(config).playing_weights(), config, 0))
+    assert played.figures["forks"] == 0 and len(played.samples) > 100
