@@ -11,7 +11,7 @@ import numpy as np
 from oware_env.kernel import kernel
 
 # What a random number is for: draws of different purposes never meet.
-DRAW_MOVE, DRAW_TIE, DRAW_OPENING, DRAW_NOISE, DRAW_TEMPERATURE, DRAW_ROLLOUT, DRAW_FORK = range(7)
+DRAW_MOVE, DRAW_TIE, DRAW_OPENING, DRAW_NOISE, DRAW_TEMPERATURE, DRAW_ROLLOUT = range(6)
 
 
 class Positions(NamedTuple):

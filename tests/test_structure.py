@@ -30,9 +30,9 @@ def tree_of(path):
 
 
 def is_kernel(function):
-    return any(
-        isinstance(mark, ast.Name) and mark.id == "kernel" for mark in function.decorator_list
-    )
+    """Whether it is marked ``@kernel`` or ``@kernel(...)``."""
+    marks = (getattr(mark, "func", mark) for mark in function.decorator_list)
+    return any(isinstance(mark, ast.Name) and mark.id == "kernel" for mark in marks)
 
 
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -104,7 +104,6 @@ def unit_figures(played: Played, learned: dict[str, float]) -> dict[str, float]:
                 "adjudicated",
                 "rescored",
                 "lessons",
-                "forks",
                 "cache_hits",
             )
         },

@@ -56,17 +56,15 @@ class SelfPlay(Settings):
     """Share of games that are played on although the table decides them."""
     lessons: int = Field(1, ge=0, le=100)
     """How often the policy plays out a game that was ended, to learn from it; 0 is never."""
-    forks: int = Field(0, ge=0, le=100)
-    """Late positions of a game from which another move than the one played is tried too."""
     rescore: bool = True
-    """Correct the value targets of finished games by what the table proves."""
+    """Correct the value targets of finished games by what the table and the searches prove."""
 
     @model_validator(mode="after")
     def _nothing_is_given_in_vain(self) -> "SelfPlay":
         """Refuse a value that the mode would not read."""
         unread = {
-            "none": ("table", "played_on", "lessons", "forks", "rescore"),
-            "search": ("played_on", "lessons", "forks"),
+            "none": ("table", "played_on", "lessons", "rescore"),
+            "search": ("played_on", "lessons"),
         }
         for name in unread.get(self.endgames, ()):
             if getattr(self, name) != type(self).model_fields[name].default:
@@ -241,7 +239,6 @@ ONLY_READ_BY = {
             "table",
             "played_on",
             "lessons",
-            "forks",
             "rescore",
         ),
         "learning": ("samples_per_position", "value_mix"),

@@ -7,7 +7,6 @@ does both. With a table finished games are rescored (:func:`train.samples.rescor
 ``selfplay.rescore`` is off.
 """
 
-import copy
 from typing import final
 
 import numpy as np
@@ -55,21 +54,15 @@ def sure_scores(bounds: Bounds, south_to_move: np.ndarray) -> np.ndarray:
 class Endgames:
     """What the mode of a configuration makes of the games of one unit."""
 
-    def __init__(self, config: Config, played_on: np.ndarray) -> None:
-        """Open the table; ``played_on`` bool[G]: games to leave alone. OwareError without it."""
+    def __init__(self, config: Config, keys: np.ndarray) -> None:
+        """Open the table; ``keys`` are those of the unit's games. Raises OwareError without it."""
         settings = config.selfplay
         self.max_plies = config.max_plies
         self.table = open_mode_table(config)
         self.is_searched = settings.endgames in ("search", "both")
         self.is_adjudicating = settings.endgames in ("adjudicate", "both")
         self.is_rescoring = settings.rescore
-        self._played_on = played_on
-
-    def of_all(self, games: int) -> "Endgames":
-        """The same for other games, so many, none of which is played on."""
-        other = copy.copy(self)
-        other._played_on = np.zeros(games, np.bool_)
-        return other
+        self._played_on = draw_played_on(keys, settings.played_on)
 
     @property
     def search_table(self) -> TableArrays | None:

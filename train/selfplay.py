@@ -18,9 +18,8 @@ from oware_env.encoding import network_input
 from oware_env.lockstep import Lockstep, open_randomly
 from oware_env.positions import Positions, game_keys
 from oware_env.rules import MOVE_LIMIT, RUNNING, initial_board
-from train.config import Config, SelfPlay
-from train.endgames import Endgames, draw_played_on
-from train.forks import Forks
+from train.config import Config
+from train.endgames import Endgames
 from train.lessons import LEAST_CHANCE, Lessons
 from train.memory import peak_memory
 from train.samples import GameEnds, Noted, Samples, join, make_samples, rescore
@@ -82,12 +81,9 @@ class _Diary:
         self.searched += len(policies)
         self.simulations += simulations
 
-    def samples(
-        self, games: Lockstep, endgames: Endgames, first_game: int
-    ) -> tuple[Samples, float]:
+    def samples(self, ends: GameEnds, endgames: Endgames, first_game: int) -> tuple[Samples, float]:
         """All positions with their targets, and the share whose result a proof corrected."""
         noted = Noted(*(np.concatenate(arrays) for arrays in zip(*self.turns, strict=True)))
-        ends = ends_of(games)
         played = make_samples(noted, ends, first_game)
         bounds = endgames.bounds(noted.inputs, noted.plies)
         if bounds is None:
@@ -107,21 +103,22 @@ def play_unit(unit: SelfPlayUnit) -> Played:
     judge = NetworkEvaluator(network, config.rules, config.device)
     evaluator = remembering(judge)
     games = start_games(config, unit.number)
+    endgames = Endgames(config, games.positions().keys)
+    search = Search(
+        evaluator,
+        config.rules,
+        simulations=config.selfplay.simulations,
+        exploration=config.selfplay.exploration,
+        table=endgames.search_table,
+    )
+    diary = _Diary()
+    times = config.selfplay.lessons
+    lessons = Lessons(endgames, evaluator, config.rules, times) if times else None
+    while _goes_on(games, endgames, diary, lessons):
+        games.play(_decide(games, search, unit, diary, endgames))
+    ends = GameEnds(games.scores, games.lengths, games.reasons)
     first_game = unit.number * config.selfplay.games
-    played_on = draw_played_on(games.positions().keys, config.selfplay.played_on)
-    way = _way(config, evaluator, played_on)
-    diary, times = _Diary(), config.selfplay.lessons
-    forks = Forks(config, evaluator) if config.selfplay.forks else None
-    lessons = Lessons(way.endgames, evaluator, config.rules, times) if times else None
-    while _goes_on(games, way, diary, lessons):
-        moves = _decide(games, way, diary)
-        if forks is not None:
-            forks.look(games, moves)
-        games.play(moves)
-    ends = ends_of(games)
-    samples, rescored = diary.samples(games, way.endgames, first_game)
-    forked = None if forks is None else _play_forks(forks, way, diary, first_game)
-    forked_count = 0 if forked is None else len(forked)
+    samples, rescored = diary.samples(ends, endgames, first_game)
     learned = None if lessons is None else lessons.samples(first_game)
     figures = game_figures(ends) | {
         "games": float(len(ends.plies)),
@@ -129,8 +126,7 @@ def play_unit(unit: SelfPlayUnit) -> Played:
         "rescored": rescored,
         "policy_entropy": diary.entropy / max(1, diary.searched),
         "search_surprise": diary.surprise / max(1, diary.searched),
-        "positions": float(len(samples) + forked_count),
-        "forks": float(forked_count),
+        "positions": float(len(samples)),
         "lessons": float(0 if learned is None else len(learned)),
         "simulations": float(diary.simulations),
         "evaluations": float(evaluator.judged),
@@ -139,7 +135,7 @@ def play_unit(unit: SelfPlayUnit) -> Played:
         "network_seconds": network_seconds(judge, evaluator),
         "memory": peak_memory(),
     }
-    whole = join([part for part in (samples, forked, learned) if part is not None])
+    whole = samples if learned is None else join([samples, learned])
     return Played(whole, ends, games.moves(), figures)
 
 
@@ -159,47 +155,13 @@ def start_games(config: Config, number: int) -> Lockstep:
     return Lockstep(Positions(boards, plies, keys), south, config.rules, keeps_moves=True)
 
 
-class _Way(NamedTuple):
-    """How games are played."""
-
-    settings: SelfPlay
-    search: Search
-    endgames: Endgames
-
-
-def _way(config: Config, evaluator: CachedEvaluator, played_on: np.ndarray) -> _Way:
-    """How games from the start are played; ``played_on`` bool[G] as :class:`Endgames` takes it."""
-    endgames = Endgames(config, played_on)
-    search = Search(
-        evaluator,
-        config.rules,
-        simulations=config.selfplay.simulations,
-        exploration=config.selfplay.exploration,
-        table=endgames.search_table,
-    )
-    return _Way(config.selfplay, search, endgames)
-
-
-def _play_forks(forks: Forks, way: _Way, diary: _Diary, first_game: int) -> Samples | None:
-    """Play a unit's forks to their ends and count their simulations in ``diary``: their samples."""
-    games, origins = forks.begin()
-    own, endgames = _Diary(), way.endgames.of_all(len(origins))
-    while _goes_on(games, way._replace(endgames=endgames), own, None):
-        games.play(_decide(games, way, own))
-    if not own.turns:
-        return None
-    diary.simulations += own.simulations
-    samples, _ = own.samples(games, endgames, 0)
-    return Samples(*samples[:-1], games=(origins[samples.games] + first_game).astype(np.int32))
-
-
-def _goes_on(games: Lockstep, way: _Way, diary: _Diary, lessons: Lessons | None) -> bool:
+def _goes_on(games: Lockstep, endgames: Endgames, diary: _Diary, lessons: Lessons | None) -> bool:
     """Whether a game still runs when those that are decided have been ended.
 
     The position in which a game ends so is noted, without a policy target: what it is worth is
     known for certain.
     """
-    rows, scores = way.endgames.decided(games)
+    rows, scores = endgames.decided(games)
     if rows.any():
         diary.note(games, rows, np.zeros((len(scores), 6)))
         if lessons is not None:
@@ -208,13 +170,15 @@ def _goes_on(games: Lockstep, way: _Way, diary: _Diary, lessons: Lessons | None)
     return games.running > 0
 
 
-def _decide(games: Lockstep, way: _Way, diary: _Diary) -> np.ndarray:
+def _decide(
+    games: Lockstep, search: Search, unit: SelfPlayUnit, diary: _Diary, endgames: Endgames
+) -> np.ndarray:
     """The moves of all running games for one ply, noted in the diary.
 
     Late plies are played by the raw policy: few games last that long, but searching those to the
     move limit, in batches that hardly fill, would take as long as all the others.
     """
-    settings, search = way.settings, way.search
+    settings = unit.config.selfplay
     positions, rows = games.positions(), np.ones(games.running, np.bool_)
     is_early = positions.plies < settings.temperature_plies
     exponents = np.where(is_early, 1.0, settings.late_exponent)
@@ -223,7 +187,7 @@ def _decide(games: Lockstep, way: _Way, diary: _Diary) -> np.ndarray:
         diary.note(games, rows, np.zeros_like(policies))
         return draw_moves(policies, positions.keys, positions.plies, np.ones(len(policies)))
     result = search.run(positions, settings.noise)
-    proved = way.endgames.searched_moves(positions)
+    proved = endgames.searched_moves(positions)
     weights = _move_weights(result.visits, positions, search, proved)
     policies = (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
     diary.note(games, rows, policies)
@@ -250,11 +214,6 @@ def _move_weights(
     policies = PolicyAgent(search.evaluator, "raw policy").decide(faced).policy
     weights[rows] = best * (policies + LEAST_CHANCE)
     return weights
-
-
-def ends_of(games: Lockstep) -> GameEnds:
-    """How games that are over ended."""
-    return GameEnds(games.scores, games.lengths, games.reasons)
 
 
 def game_figures(ends: GameEnds) -> dict[str, float]:

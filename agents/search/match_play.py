@@ -11,8 +11,9 @@ import numpy as np
 from agents.base import Evaluator
 from agents.policy import draw_moves
 from agents.search.confidence import highest_bounds
+from agents.search.exploration import Exploration
 from agents.search.kept_trees import MOST_KEPT, Kept, KeptTrees
-from agents.search.mcts import EXPLORATION, Search
+from agents.search.mcts import Search
 from agents.tablebase.probe import TableArrays
 from oware_env.errors import OwareError
 from oware_env.positions import Decisions, Positions
@@ -118,7 +119,7 @@ def match_player(
     rules: Rules,
     play: MatchPlay,
     *,
-    exploration: float = EXPLORATION,
+    exploration: float | Exploration = Exploration(),
     table: TableArrays | None = None,
 ) -> Mcts:
     """The agent that searches with an evaluator as ``play`` says, named after it.

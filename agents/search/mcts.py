@@ -11,8 +11,15 @@ import numpy as np
 
 from agents.base import Evaluator
 from agents.search.confidence import lower_bounds
+from agents.search.exploration import Exploration, as_exploration
 from agents.search.kept_trees import Kept, KeptTrees, pack_trees
-from agents.search.roots import add_root_noise, is_settled, read_roots, root_priors
+from agents.search.roots import (
+    add_root_noise,
+    is_settled,
+    prove_roots,
+    read_roots,
+    root_priors,
+)
 from agents.search.tree import (
     PROOF,
     Leaves,
@@ -21,7 +28,6 @@ from agents.search.tree import (
     new_leaves,
     new_tree,
     plant,
-    prove_roots,
     select,
 )
 from agents.tablebase.probe import TableArrays
@@ -29,7 +35,6 @@ from oware_env.errors import OwareError
 from oware_env.positions import Positions
 from oware_env.rules import Rules, require_abapa
 
-EXPLORATION = 1.25  # the constant of PUCT, as in AlphaZero's supplement; noisy values want it
 SLICE = 8  # simulations between two looks at the clock
 # A tree has room for the root, a node a simulation, and six moves that a table may decide.
 SPARE_NODES = 7
@@ -49,7 +54,7 @@ class Limits(NamedTuple):
 
     games: int
     simulations: int
-    exploration: float
+    exploration: Exploration
     endings: tuple[int, TableArrays | None]
 
 
@@ -79,17 +84,15 @@ class Search:
         rules: Rules = Rules(),
         *,
         simulations: int,
-        exploration: float = EXPLORATION,
+        exploration: float | Exploration = Exploration(),
         table: TableArrays | None = None,
     ) -> None:
         if simulations < 1:
             raise OwareError(f"a search needs at least 1 simulation, not {simulations}")
-        if not 0.0 <= exploration < np.inf:
-            raise OwareError(f"exploration must be a number of at least 0, not {exploration}")
         self.evaluator = evaluator
         self.rules = require_abapa(rules)
         self.simulations = simulations
-        self.exploration = float(exploration)
+        self.exploration = as_exploration(exploration)
         self._endings = rules.max_plies, table
         self._tree: Tree = new_tree(0, 1)
         self._leaves: Leaves = new_leaves(0)

@@ -13,10 +13,32 @@ from agents.search.tree import (
     TOTAL,
     VISITS,
     Tree,
+    add_child,
     best_move,
+    prove,
 )
 from oware_env.kernel import kernel
 from oware_env.positions import DRAW_NOISE, random_bits, to_unit
+
+
+@kernel
+def prove_roots(tree, games, endings):
+    """Look up every move of every expanded root; those that the table decides enter the tree."""
+    ints, floats, bytes_, sizes, paths = tree.ints, tree.floats, tree.bytes, tree.sizes, tree.paths
+    max_plies, table = endings
+    for game in range(games):
+        moves = ints[game, 0, STATUS]
+        for move in range(6):
+            is_new = ints[game, 0, CHILDREN + move] < 0
+            if moves >> move & 1 and is_new and bytes_[game, 0, PROOF] == OPEN:
+                child = sizes[game]
+                add_child(ints, floats, bytes_, game, 0, move, child, max_plies, table)
+                if bytes_[game, child, PROOF] == OPEN:
+                    ints[game, 0, CHILDREN + move] = -1  # enters when it is tried
+                else:
+                    sizes[game] = child + 1
+                    paths[game, 0] = move
+                    prove(ints, floats, bytes_, paths, game, 1)
 
 
 @kernel
@@ -65,7 +87,7 @@ def read_roots(tree, simulations, exploration, visits, values):
                     first = move
             visits[game, first] = simulations
         elif total == 0:
-            visits[game, best_move(ints, floats, game, 0, np.float32(exploration))] = 1
+            visits[game, best_move(ints, floats, game, 0, exploration)] = 1
 
 
 def root_priors(tree: Tree, games: int) -> np.ndarray:

@@ -20,6 +20,7 @@ import numpy as np
 
 from agents.policy import masked_softmax
 from agents.search.cache_lines import cache_lines
+from agents.search.exploration import bonus_scale
 from agents.search.proofs import DRAWN, LOST, OPEN, proof_of, proof_of_moves
 from oware_env.kernel import kernel
 from oware_env.rules import play, status
@@ -120,41 +121,27 @@ def plant(tree, boards, plies, endings, leaves):
     return -1
 
 
-@kernel
-def prove_roots(tree, games, endings):
-    """Look up every move of every expanded root; those that the table decides enter the tree."""
-    ints, floats, bytes_, sizes, paths = tree.ints, tree.floats, tree.bytes, tree.sizes, tree.paths
-    max_plies, table = endings
-    for game in range(games):
-        moves = ints[game, 0, STATUS]
-        for move in range(6):
-            is_new = ints[game, 0, CHILDREN + move] < 0
-            if moves >> move & 1 and is_new and bytes_[game, 0, PROOF] == OPEN:
-                child = sizes[game]
-                _add_child(ints, floats, bytes_, game, 0, move, child, max_plies, table)
-                if bytes_[game, child, PROOF] == OPEN:
-                    ints[game, 0, CHILDREN + move] = -1  # enters when it is tried
-                else:
-                    sizes[game] = child + 1
-                    paths[game, 0] = move
-                    prove(ints, floats, bytes_, paths, game, 1)
-
-
 @kernel(inner=True)
 def best_move(ints, floats, game, node, exploration):
     """The legal move with the highest PUCT score at a node; the first of equals.
 
-    A move not tried yet counts as the mean value of the node so far (its own judgement
-    included), so that no unknown move looks better or worse than the position itself.
+    A move not tried yet counts as the mean value of the node so far (its own judgement included),
+    less ``exploration.reduction`` for as much of the policy as has been tried.
     """
     count = np.float32(ints[game, node, COUNT])
-    mean = floats[game, node, TOTAL] / count
-    scale = exploration * np.sqrt(count)
+    scale = bonus_scale(exploration, count)
+    untried = floats[game, node, TOTAL] / count
+    if exploration.reduction > 0.0:
+        tried_share = np.float32(0.0)
+        for move in range(6):
+            if ints[game, node, VISITS + move]:
+                tried_share += floats[game, node, PRIORS + move]
+        untried -= exploration.reduction * np.sqrt(tried_share)
     legal = ints[game, node, STATUS]
     best, best_score = 0, np.float32(-np.inf)
     for move in range(6):
         tried = ints[game, node, VISITS + move]
-        value = floats[game, node, MEANS + move] if tried else mean
+        value = floats[game, node, MEANS + move] if tried else untried
         score = value + scale * floats[game, node, PRIORS + move] / np.float32(tried + 1)
         score = score if legal >> move & 1 else np.float32(-np.inf)
         better = score > best_score
@@ -164,7 +151,7 @@ def best_move(ints, floats, game, node, exploration):
 
 
 @kernel(inner=True)
-def _add_child(ints, floats, bytes_, game, node, move, child, max_plies, table):
+def add_child(ints, floats, bytes_, game, node, move, child, max_plies, table):
     """Put the position after ``move`` into the tree as node ``child``."""
     ints[game, node, CHILDREN + move] = child
     for entry in range(PLY, NODE):  # the ply and the board
@@ -243,21 +230,20 @@ def select(tree, games, simulations, exploration, endings, leaves):
     is proved; only a search with a table lets proofs climb.
     """
     ints, floats, bytes_, sizes, paths = tree.ints, tree.floats, tree.bytes, tree.sizes, tree.paths
-    weight = np.float32(exploration)
     max_plies, table = endings
     count = 0
     for game in range(games):
         done = tree.simulations[game]
         while done < simulations and bytes_[game, 0, PROOF] == OPEN:
             done += 1
-            length = descend(ints, floats, bytes_, paths, game, weight)
+            length = descend(ints, floats, bytes_, paths, game, exploration)
             node, move = paths[game, length - 1] >> 3, paths[game, length - 1] & 7
             leaf = ints[game, node, CHILDREN + move]
             is_new = leaf < 0
             if is_new:
                 leaf = sizes[game]
                 sizes[game] = leaf + 1
-                _add_child(ints, floats, bytes_, game, node, move, leaf, max_plies, table)
+                add_child(ints, floats, bytes_, game, node, move, leaf, max_plies, table)
             proof = bytes_[game, leaf, PROOF]
             if proof != OPEN:
                 back_up(ints, floats, paths, game, length, np.float32(proof - DRAWN))

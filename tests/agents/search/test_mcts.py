@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.policy import draw_moves
+from agents.search.exploration import GROWS_FROM, Exploration
 from agents.search.match_play import Mcts
 from agents.search.mcts import Search
 from agents.search.rollout import RolloutEvaluator
@@ -87,13 +88,16 @@ class Node:
         self.seen = []
 
     def best(self, exploration):
-        mean = sum(self.seen) / len(self.seen)
+        seen = len(self.seen)
+        known = sum(self.priors[move] for move in self.values)
+        untried = sum(self.seen) / seen - exploration.reduction * math.sqrt(known)
+        scale = exploration.constant * (1 + exploration.growth * math.log(1 + seen / GROWS_FROM))
         scores = {}
         for move in range(6):
             if self.code >> move & 1:
                 tried = self.values.get(move, [])
-                value = sum(tried) / len(tried) if tried else mean
-                bonus = exploration * math.sqrt(len(self.seen)) * self.priors[move]
+                value = sum(tried) / len(tried) if tried else untried
+                bonus = scale * math.sqrt(seen) * self.priors[move]
                 scores[move] = value + bonus / (len(tried) + 1)
         return max(scores, key=scores.get)
 
@@ -126,14 +130,18 @@ def simulate(node, exploration, max_plies):
     return value
 
 
-def test_equals_a_plain_search_of_one_game_at_a_time(positions):
+@pytest.mark.parametrize(
+    "exploration",
+    [Exploration(1.7), Exploration(0.6, growth=0.8), Exploration(0.6, growth=3.0, reduction=0.3)],
+)
+def test_equals_a_plain_search_of_one_game_at_a_time(positions, exploration):
     games = positions(30, seed=5, rules=SHORT)
-    result = Search(row_wise, SHORT, simulations=60, exploration=1.7).run(games)
+    result = Search(row_wise, SHORT, simulations=60, exploration=exploration).run(games)
     for row in range(30):
         root = Node(games.boards[row].copy(), int(games.plies[row]), SHORT.max_plies)
         root.seen.append(judge(root))
         for _ in range(60):
-            simulate(root, 1.7, SHORT.max_plies)
+            simulate(root, exploration, SHORT.max_plies)
         visits = [len(root.values.get(move, [])) for move in range(6)]
         assert result.visits[row].tolist() == visits
         assert result.values[row] == pytest.approx(sum(root.seen) / 61, abs=1e-5)
@@ -453,5 +461,7 @@ def test_bad_settings_are_refused():
         Search(nothing_known, simulations=0)
     with pytest.raises(OwareError, match="exploration must be a number of at least 0, not nan"):
         Search(nothing_known, simulations=1, exploration=math.nan)
+    with pytest.raises(OwareError, match="growth of exploration must be a number of at least 0"):
+        Search(nothing_known, simulations=1, exploration=Exploration(1.0, growth=-1.0))
     with pytest.raises(OwareError, match="games are played under abapa, not awari"):
         Search(nothing_known, AWARI, simulations=1)

@@ -1,0 +1,48 @@
+"""How far a search looks beyond the moves it knows to be good: the parameters of PUCT.
+
+The bonus of a move is ``scale * prior / (1 + its simulations)``. Its scale grows with the square
+root of a node's simulations (Silver et al. 2018, supplement), and may grow by their logarithm as
+well, as in the pseudocode of that supplement and in KataGo. A move not tried yet counts as the
+node's mean, or as less where much of the policy has been tried (lc0 and KataGo: first-play
+urgency).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from oware_env.errors import OwareError
+from oware_env.kernel import kernel
+
+GROWS_FROM = 100.0  # simulations from which the logarithm counts
+
+
+class Exploration(NamedTuple):
+    """The three parameters, each a number of at least 0."""
+
+    constant: float = 1.25
+    """Of the bonus: as in AlphaZero's supplement; noisy values want it."""
+    growth: float = 0.0
+    """By how much of itself the constant grows with ``log(1 + simulations / GROWS_FROM)``."""
+    reduction: float = 0.0
+    """What a move not tried is thought to be worse than the mean once all others are tried."""
+
+
+def as_exploration(given: float | Exploration) -> Exploration:
+    """The parameters as kernels take them; a number is the constant alone. Raises OwareError."""
+    whole = given if isinstance(given, Exploration) else Exploration(given)
+    for name, value in whole._asdict().items():
+        if not 0.0 <= value < np.inf:
+            what = "exploration" if name == "constant" else f"{name} of exploration"
+            raise OwareError(f"{what} must be a number of at least 0, not {value}")
+    return Exploration._make(np.float32(value) for value in whole)
+
+
+@kernel(inner=True)
+def bonus_scale(exploration, count):
+    """The scale of the bonuses at a node seen ``count`` times, float32."""
+    scale = exploration.constant * np.sqrt(count)
+    if exploration.growth > 0.0:
+        grown = np.log(np.float32(1.0) + count / np.float32(GROWS_FROM))
+        scale *= np.float32(1.0) + exploration.growth * grown
+    return scale
