@@ -57,7 +57,7 @@ class SelfPlay(Settings):
     lessons: int = Field(1, ge=0, le=100)
     """How often the policy plays out a game that was ended, to learn from it; 0 is never."""
     rescore: bool = True
-    """Correct the value targets of finished games by what the table and the searches prove."""
+    """Correct the value targets of finished games by what the table proves."""
 
     @model_validator(mode="after")
     def _nothing_is_given_in_vain(self) -> "SelfPlay":

@@ -15,9 +15,6 @@ from oware_env.rules import SEEDS
 
 WIN, DRAW, LOSS = 0, 1, 2
 UNKNOWN_MARGIN = 127
-# The final leads that a proof leaves, in the order of its codes: OPEN, LOST, DRAWN, WON.
-_LEAST_OF_PROOF = np.array([-SEEDS, -SEEDS, 0, 1], np.int8)
-_GREATEST_OF_PROOF = np.array([SEEDS, -1, 0, SEEDS], np.int8)
 
 
 class Samples(NamedTuple):
@@ -44,7 +41,6 @@ class Noted(NamedTuple):
     plies: np.ndarray  # int32[N]
     games: np.ndarray  # int32[N], rows of the games' ends
     south: np.ndarray  # bool[N], whether South was to move
-    proofs: np.ndarray  # int8[N], what a search proved for the mover: proofs.OPEN to WON
 
 
 class GameEnds(NamedTuple):
@@ -64,13 +60,6 @@ class Bounds(NamedTuple):
 
     least: np.ndarray  # int8[B]
     greatest: np.ndarray  # int8[B]
-
-    def and_proofs(self, proofs: np.ndarray) -> "Bounds":
-        """These bounds, narrowed by the result where one is proved: int8[B], OPEN to WON."""
-        return Bounds(
-            np.maximum(self.least, _LEAST_OF_PROOF[proofs]),
-            np.minimum(self.greatest, _GREATEST_OF_PROOF[proofs]),
-        )
 
     @property
     def decided(self) -> np.ndarray:

@@ -12,7 +12,6 @@ from agents.neural.evaluator import NetworkEvaluator
 from agents.policy import draw_moves
 from agents.search.cache import CachedEvaluator
 from agents.search.mcts import Search, SearchResult
-from agents.search.proofs import OPEN
 from agents.trained import PolicyAgent
 from oware_env.encoding import network_input
 from oware_env.lockstep import Lockstep, open_randomly
@@ -63,17 +62,16 @@ class _Diary:
             plies=plies[rows],
             games=games.games[rows].astype(np.int32),
             south=games.south_to_move[rows],
-            proofs=np.full(len(policies), OPEN, np.int8),
         )
         self.turns.append(turn)
 
     def note_search(self, policies: np.ndarray, result: SearchResult, simulations: int) -> None:
-        """Give the positions noted last what their search found of them, and sum it up.
+        """Give the positions noted last the values of their search, and sum up what it found.
 
         That is the entropy of the policy targets and their distance from the prior, in nats, and
         the simulations that it took.
         """
-        self.turns[-1] = self.turns[-1]._replace(values=result.values, proofs=result.proofs)
+        self.turns[-1] = self.turns[-1]._replace(values=result.values)
         logs = np.log(np.maximum(policies, 1e-12))
         prior_logs = np.log(np.maximum(result.priors, 1e-12))
         self.entropy -= float((policies * logs).sum())
@@ -82,13 +80,13 @@ class _Diary:
         self.simulations += simulations
 
     def samples(self, ends: GameEnds, endgames: Endgames, first_game: int) -> tuple[Samples, float]:
-        """All positions with their targets, and the share whose result a proof corrected."""
+        """All positions with their targets, and the share whose result the table corrected."""
         noted = Noted(*(np.concatenate(arrays) for arrays in zip(*self.turns, strict=True)))
         played = make_samples(noted, ends, first_game)
         bounds = endgames.bounds(noted.inputs, noted.plies)
         if bounds is None:
             return played, 0.0
-        corrected = rescore(played, noted, ends, bounds.and_proofs(noted.proofs))
+        corrected = rescore(played, noted, ends, bounds)
         return corrected, float((corrected.results != played.results).mean())
 
 

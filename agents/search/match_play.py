@@ -104,7 +104,7 @@ class Mcts:
             search.grow(keys, search.simulations)
         else:
             search.grow_until(keys, deadline)
-        visits, values = search.read(len(keys))[:2]
+        visits, values, _ = search.read(len(keys))
         if self.choice == "lcb":
             moves = highest_bounds(search.bounds(visits), visits, keys, positions.plies)
         else:

@@ -21,7 +21,6 @@ from agents.search.roots import (
     root_priors,
 )
 from agents.search.tree import (
-    PROOF,
     Leaves,
     Tree,
     expand,
@@ -46,7 +45,6 @@ class SearchResult(NamedTuple):
     visits: np.ndarray  # int32[B, 6]; sums to the simulations but for moves proved to lose
     values: np.ndarray  # float32[B], mean value of the root for the mover; exact when proved
     priors: np.ndarray  # float32[B, 6], the evaluator's policy at the root, noise included
-    proofs: np.ndarray  # int8[B], what is proved of the root for the mover: proofs.OPEN to WON
 
 
 class Limits(NamedTuple):
@@ -158,8 +156,7 @@ class Search:
         """What the trees of the first ``games`` games say."""
         visits, values = np.empty((games, 6), np.int32), np.empty(games, np.float32)
         read_roots(self._tree, self.simulations, self.exploration, visits, values)
-        proofs = self._tree.bytes[:games, 0, PROOF].copy()
-        return SearchResult(visits, values, root_priors(self._tree, games), proofs)
+        return SearchResult(visits, values, root_priors(self._tree, games))
 
     def bounds(self, visits: np.ndarray) -> np.ndarray:
         """Lower confidence bounds float32[B, 6] of the moves with ``visits``, as read."""

@@ -7,7 +7,6 @@ import pytest
 
 from agents.arena.oracle import uniform_positions
 from agents.neural.checkpoint import read_state
-from agents.search.proofs import DRAWN, OPEN
 from agents.tablebase import build
 from agents.tablebase.files import table_path
 from agents.tablebase.probe import Tablebase, open_table
@@ -145,25 +144,6 @@ def test_values_are_proved_where_the_table_decides_and_else_the_search_s(units, 
     searched = samples.policies.any(axis=1)
     assert np.array_equal(np.isfinite(samples.values), searched | decided)
     assert decided.any() == (mode != "none")
-
-
-@pytest.mark.parametrize("mode", ["search", "both"])
-def test_a_result_that_a_search_proves_above_the_table_is_the_target(units, mode):
-    unit = units[mode]
-    samples, proofs = unit.played.samples, unit.noted.proofs
-    rows = (proofs != OPEN) & (samples.inputs[:, :12].sum(axis=1) > 8)
-    assert rows.sum() > 20
-    proved = proofs[rows] - DRAWN
-    assert np.array_equal(samples.values[rows], proved)
-    assert np.array_equal(DRAW - samples.results[rows], proved)
-    leads = samples.margins.astype(int) + samples.inputs[:, 12] - samples.inputs[:, 13]
-    known = samples.margins[rows] != UNKNOWN_MARGIN
-    assert known.any() and np.array_equal(np.sign(leads[rows][known]), proved[known])
-
-
-@pytest.mark.parametrize("mode", ["none", "adjudicate"])
-def test_a_search_without_the_table_proves_nothing(units, mode):
-    assert (units[mode].noted.proofs == OPEN).all()
 
 
 def test_without_rescoring_a_game_that_is_played_on_keeps_its_own_result(tiny):

@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from agents.search.proofs import DRAWN, LOST, OPEN, WON
 from agents.tablebase import build
 from agents.tablebase.probe import Tablebase, open_table
 from oware_env.encoding import NETWORK_SIZE, network_input
@@ -121,7 +120,6 @@ def _note(inputs, plies, south, games=0):
         plies=plies,
         games=np.broadcast_to(np.asarray(games, np.int32), count).copy(),
         south=south,
-        proofs=np.full(count, OPEN, np.int8),
     )
 
 
@@ -271,16 +269,6 @@ def test_rescoring_equals_a_slow_version_that_looks_forward(random_game, table):
         changed += (after.results != before.results).sum()
         gained += (known & (before.margins == UNKNOWN)).sum()
     assert changed > 500 and gained > 500
-
-
-def test_a_proved_result_narrows_the_bounds_and_never_widens_them():
-    least = np.array([-48, -48, -48, -48, 4, -6, -3], np.int8)
-    greatest = np.array([48, 48, 48, 48, 4, -2, 5], np.int8)
-    proofs = np.array([OPEN, LOST, DRAWN, WON, WON, LOST, WON], np.int8)
-    found = Bounds(least, greatest).and_proofs(proofs)
-    assert found.least.tolist() == [-48, -48, 0, 1, 4, -6, 1]
-    assert found.greatest.tolist() == [48, -1, 0, 48, 4, -2, 5]
-    assert found.decided.tolist() == [False] + [True] * 6
 
 
 def test_a_blunder_in_the_ending_does_not_spoil_the_labels_before_it():
