@@ -14,7 +14,8 @@ from agents.neural.evaluator import NetworkEvaluator
 from agents.neural.forward import judge_inputs
 from agents.search.cache import SLOTS, CachedEvaluator, recall, remember
 from agents.search.mcts import Limits
-from agents.search.tree import Leaves, Tree, expand, select
+from agents.search.rounds import Leaves, expand, select
+from agents.search.tree import Tree
 from oware_env.encoding import network_input
 from oware_env.kernel import kernel
 

@@ -21,7 +21,7 @@ from oware_env.rules import Rules
 # The constant of PUCT for a trained network: its values are steady, so a search may trust them
 # early. The same network scored 79 % with 1.25 and 89 % with 0.5 or 0.8 (docs/decisions/0009). What
 # many simulations and moves not tried yet add to it is measured in docs/match_play.md.
-EXPLORATION = Exploration(0.65, growth=0.4, reduction=0.1)
+EXPLORATION = Exploration(0.65, growth=0.4, reduction=0.1, transpositions=True)
 # A search plays better when it takes the policy as less sure than it was trained to be: it looks at
 # what its own kind would not (docs/match_play.md). Self-play takes the policy as it is.
 PRIOR_TEMPERATURE = 1.4

@@ -7,7 +7,7 @@ is mean - DEVIATIONS * standard error, as in KataGo and Leela Zero.
 import numpy as np
 
 from agents.search.proofs import DRAWN, OPEN
-from agents.search.tree import CHILDREN, COUNT, MEANS, PROOF, TOTAL, VISITS
+from agents.search.tree import CHILDREN, MEANS, PLY, PROOF, TOTAL, VISITS
 from oware_env.kernel import kernel
 from oware_env.positions import DRAW_TIE, pick_move, random_bits
 
@@ -16,36 +16,44 @@ LEAST_SHARE = 0.15  # of the visits of the most visited move, to be chosen; Kata
 
 
 @kernel
+def _latest_first(plies, order):
+    """Write the nodes with ``plies`` int32[N], none below the first, by descending ply."""
+    depths = plies - plies[0]
+    ends = np.zeros(depths.max() + 2, np.int64)  # of the nodes of each depth, the deepest first
+    for depth in depths:
+        ends[len(ends) - 1 - depth] += 1
+    ends = np.cumsum(ends)
+    for node in range(len(plies)):
+        place = len(ends) - 2 - depths[node]
+        order[ends[place]] = node
+        ends[place] += 1
+
+
+@kernel
 def sum_squares(tree, game, squares):
     """Sum the squared values of all simulations through each move of a root: float64[6].
 
-    Nodes have no room for it, and a search needs it of its root alone, at its end. Each simulation
-    brought the value of one node to the root, and that is what is left of a node's total without
-    its children's; simulations that found a proved node again brought its exact value. Those of
-    nodes that are no longer in a kept tree count with their mean.
+    Nodes have no room for it, and a search needs it of its root alone, at its end. The mean square
+    of a node is made of its own value, which is what is left of its total without its moves', and
+    of the mean square behind each move, as often as that was tried. A proved node has its exact
+    value; a node that is no longer in a kept tree has the mean of its move. Nodes may have several
+    parents, so those of later plies come first.
     """
-    ints, floats, bytes_ = tree.ints, tree.floats, tree.bytes
-    first = np.empty(tree.sizes[game], np.int8)  # the root's move that leads to each node
-    squares[:] = 0.0
-    for node in range(tree.sizes[game]):
-        own = np.float64(floats[game, node, TOTAL])
+    ints, floats, bytes_, size = tree.ints, tree.floats, tree.bytes, tree.sizes[game]
+    order, mean_squares = np.empty(size, np.int64), np.empty(size, np.float64)
+    _latest_first(ints[game, :size, PLY].copy(), order)
+    for node in order:
+        own, count = np.float64(floats[game, node, TOTAL]), 1
         for move in range(6):
             child, tried = ints[game, node, CHILDREN + move], ints[game, node, VISITS + move]
-            root_move = move if node == 0 else first[node]
-            value, others = np.float64(floats[game, node, MEANS + move]), tried
-            below = tried * value
-            if child >= 0:
-                first[child] = root_move
-                others = tried - ints[game, child, COUNT]
-                if bytes_[game, child, PROOF] != OPEN:
-                    value = np.float64(DRAWN - bytes_[game, child, PROOF])
-                    below = others * value - floats[game, child, TOTAL]
-            if tried > 0:
-                squares[root_move] += others * value * value
-                own -= below
-        if node > 0:
-            own = min(1.0, max(-1.0, own))
-            squares[first[node]] += own * own
+            mean = np.float64(floats[game, node, MEANS + move])
+            own, count = own - tried * mean, count + tried
+            squares[move] = tried * (mean_squares[child] if child >= 0 else mean * mean)
+        own = min(1.0, max(-1.0, own))
+        mean_squares[node] = (own * own + squares.sum()) / count
+        if bytes_[game, node, PROOF] != OPEN:
+            exact = np.float64(bytes_[game, node, PROOF]) - DRAWN
+            mean_squares[node] = exact * exact
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""How far a search looks beyond the moves it knows to be good: the parameters of PUCT.
+"""How far a search looks beyond the moves it knows to be good: PUCT's parameters, and more.
 
 The bonus of a move is ``scale * prior / (1 + its simulations)``. Its scale grows with the square
 root of a node's simulations (Silver et al. 2018, supplement), and may grow by their logarithm as
@@ -18,7 +18,7 @@ GROWS_FROM = 100.0  # simulations from which the logarithm counts
 
 
 class Exploration(NamedTuple):
-    """The three parameters, each a number of at least 0."""
+    """The parameters; the numbers are at least 0."""
 
     constant: float = 1.25
     """Of the bonus: as in AlphaZero's supplement; noisy values want it."""
@@ -26,16 +26,19 @@ class Exploration(NamedTuple):
     """By how much of itself the constant grows with ``log(1 + simulations / GROWS_FROM)``."""
     reduction: float = 0.0
     """What a move not tried is thought to be worse than the mean once all others are tried."""
+    transpositions: bool = False
+    """Whether a position that several orders of moves lead to is explored once, as one node."""
 
 
 def as_exploration(given: float | Exploration) -> Exploration:
     """The parameters as kernels take them; a number is the constant alone. Raises OwareError."""
     whole = given if isinstance(given, Exploration) else Exploration(given)
-    for name, value in whole._asdict().items():
+    *numbers, transpositions = whole
+    for name, value in zip(Exploration._fields, numbers, strict=False):
         if not 0.0 <= value < np.inf:
             what = "exploration" if name == "constant" else f"{name} of exploration"
             raise OwareError(f"{what} must be a number of at least 0, not {value}")
-    return Exploration._make(np.float32(value) for value in whole)
+    return Exploration._make([*map(np.float32, numbers), bool(transpositions)])
 
 
 @kernel(inner=True)

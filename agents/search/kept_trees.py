@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from agents.search.proofs import OPEN, proof_of_moves
+from agents.search.transpositions import earlier_node
 from agents.search.tree import (
     BOARD,
     CHILDREN,
@@ -73,23 +74,27 @@ def _copy(ints, bytes_, found, tree, game, most):
     """Make the tree of a game from what a kept tree holds below node ``found``.
 
     Breadth first, up to ``most`` nodes: what is left out is the deepest, and only its nodes; the
-    visits and means above them stay. A node still comes after its parent.
+    visits and means above them stay.
     """
     origins = np.empty(min(most, len(ints)), np.int64)  # the kept node that each new one was
-    origins[0] = found
+    places = np.full(len(ints), -1, np.int64)  # the new node of each kept one
+    origins[0], places[found] = found, 0
     size, node = 1, 0
     while node < size:
         for entry in range(NODE):
             tree.ints[game, node, entry] = ints[origins[node], entry]
         for move in range(6):
             child = tree.ints[game, node, CHILDREN + move]
-            is_kept = 0 <= child < len(ints) and size < len(origins)
-            tree.ints[game, node, CHILDREN + move] = size if is_kept else -1
-            if is_kept:
-                origins[size] = child
+            is_kept = 0 <= child < len(ints)
+            if is_kept and places[child] < 0 and size < len(origins):
+                origins[size], places[child] = child, size
                 size += 1
+            tree.ints[game, node, CHILDREN + move] = places[child] if is_kept else -1
         node += 1
     tree.sizes[game] = size
+    if tree.noted.shape[1] > 0:
+        for node in range(1, size):
+            earlier_node(tree, game, node)
 
 
 @kernel

@@ -20,15 +20,9 @@ from agents.search.roots import (
     read_roots,
     root_priors,
 )
-from agents.search.tree import (
-    Leaves,
-    Tree,
-    expand,
-    new_leaves,
-    new_tree,
-    plant,
-    select,
-)
+from agents.search.rounds import Leaves, expand, new_leaves, select
+from agents.search.transpositions import slots_for
+from agents.search.tree import Tree, new_tree, plant
 from agents.tablebase.probe import TableArrays
 from oware_env.errors import OwareError
 from oware_env.positions import Positions
@@ -48,7 +42,7 @@ class SearchResult(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """How far a search goes; see :func:`agents.search.tree.select`."""
+    """How far a search goes; see :func:`agents.search.rounds.select`."""
 
     games: int
     simulations: int
@@ -114,7 +108,8 @@ class Search:
         games, own = len(positions.plies), self.simulations + SPARE_NODES
         room = own if known is None else 2 * own
         if games > len(self._leaves.games) or room > self._tree.ints.shape[1]:
-            self._tree = new_tree(games, room)
+            slots = slots_for(room) if self.exploration.transpositions else 0
+            self._tree = new_tree(games, room, slots)
             self._leaves = new_leaves(games)
         tree, leaves = self._tree, self._leaves
         over = plant(tree, positions.boards, positions.plies, self._endings, leaves)

@@ -1,9 +1,9 @@
 """The lock-step search tree: many games' trees in one array, and the kernels that grow them.
 
-One simulation of every game is: select down to a leaf (compiled), judge all unresolved leaves in
-one batch (the evaluator), expand and back up (compiled). Every value at a node is seen by the
-side to move there; the sign flips once a ply, in :func:`back_up` alone. Selection is PUCT
-(Silver et al. 2018, supplement, "Search").
+How a round of simulations goes is in :mod:`agents.search.rounds`. Every value at a node is seen by
+the side to move there; the sign flips once a ply, in :func:`back_up` alone. Selection is PUCT
+(Silver et al. 2018, supplement, "Search"). Where transpositions are looked for
+(:mod:`agents.search.transpositions`) a node may have several parents.
 
 A node is 128 bytes, two cache lines, read as 32 int32, 32 float32 or 128 int8::
 
@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from agents.policy import masked_softmax
 from agents.search.cache_lines import cache_lines
 from agents.search.exploration import bonus_scale
 from agents.search.proofs import DRAWN, LOST, OPEN, proof_of, proof_of_moves
@@ -48,18 +47,14 @@ class Tree(NamedTuple):
     simulations: np.ndarray  # int32[G], simulations finished or under way
     paths: np.ndarray  # int32[G, N], node * 8 + move of each step of the simulation under way
     path_lengths: np.ndarray  # int32[G]
+    noted: np.ndarray  # int32[G, S], nodes by their position, for transpositions; 0 slots: none
 
 
-class Leaves(NamedTuple):
-    """The unresolved leaves of one round, packed: the first ``count`` rows are in use."""
+def new_tree(games: int, nodes: int, slots: int = 0) -> Tree:
+    """Room for the trees of ``games`` games of at most ``nodes`` nodes; :func:`plant` fills it.
 
-    games: np.ndarray  # int32[G]
-    boards: np.ndarray  # int8[G, 14]
-    plies: np.ndarray  # int32[G]
-
-
-def new_tree(games: int, nodes: int) -> Tree:
-    """Room for the trees of ``games`` games of at most ``nodes`` nodes; :func:`plant` fills it."""
+    With ``slots``, a power of two, transpositions are looked for.
+    """
     ints = cache_lines(2 * games * nodes).reshape(games, nodes, NODE)
     return Tree(
         ints=ints,
@@ -69,13 +64,7 @@ def new_tree(games: int, nodes: int) -> Tree:
         simulations=np.zeros(games, np.int32),
         paths=np.zeros((games, nodes), np.int32),
         path_lengths=np.zeros(games, np.int32),
-    )
-
-
-def new_leaves(games: int) -> Leaves:
-    """Room for one leaf of each of ``games`` games."""
-    return Leaves(
-        np.zeros(games, np.int32), np.zeros((games, 14), np.int8), np.zeros(games, np.int32)
+        noted=np.zeros((games, slots), np.int32),
     )
 
 
@@ -219,65 +208,3 @@ def descend(ints, floats, bytes_, paths, game, exploration):
         node = ints[game, node, CHILDREN + move]
         if node < 0 or bytes_[game, node, PROOF] != OPEN:
             return length
-
-
-@kernel(inner=True)
-def select(tree, games, simulations, exploration, endings, leaves):
-    """Run every game on to its next unresolved leaf and pack those; returns how many.
-
-    A leaf that is proved is backed up at once with its exact value, and the game goes on with its
-    next simulation. Games that have finished ``simulations`` pack nothing, nor do those whose root
-    is proved; only a search with a table lets proofs climb.
-    """
-    ints, floats, bytes_, sizes, paths = tree.ints, tree.floats, tree.bytes, tree.sizes, tree.paths
-    max_plies, table = endings
-    count = 0
-    for game in range(games):
-        done = tree.simulations[game]
-        while done < simulations and bytes_[game, 0, PROOF] == OPEN:
-            done += 1
-            length = descend(ints, floats, bytes_, paths, game, exploration)
-            node, move = paths[game, length - 1] >> 3, paths[game, length - 1] & 7
-            leaf = ints[game, node, CHILDREN + move]
-            is_new = leaf < 0
-            if is_new:
-                leaf = sizes[game]
-                sizes[game] = leaf + 1
-                add_child(ints, floats, bytes_, game, node, move, leaf, max_plies, table)
-            proof = bytes_[game, leaf, PROOF]
-            if proof != OPEN:
-                back_up(ints, floats, paths, game, length, np.float32(proof - DRAWN))
-                if is_new and table is not None:
-                    prove(ints, floats, bytes_, paths, game, length)
-                continue
-            tree.path_lengths[game] = length
-            leaves.games[count] = game
-            leaves.plies[count] = ints[game, leaf, PLY]
-            for entry in range(14):
-                leaves.boards[count, entry] = bytes_[game, leaf, BOARD + entry]
-            count += 1
-            break
-        tree.simulations[game] = done
-    return count
-
-
-@kernel(inner=True)
-def expand(tree, leaves, count, logits, values):
-    """Give the packed leaves their priors and values and back them up; first NaN row, or -1.
-
-    ``logits`` float32[count, 6], ``values`` float32[count], held to [-1, 1]. A leaf is always
-    the newest node of its game.
-    """
-    ints, floats, paths = tree.ints, tree.floats, tree.paths
-    for row in range(count):
-        game = leaves.games[row]
-        node = tree.sizes[game] - 1
-        priors = floats[game, node, PRIORS : PRIORS + 6]
-        if np.isnan(values[row]):
-            return row
-        if not masked_softmax(logits[row], ints[game, node, STATUS], priors):
-            return row
-        value = np.float32(min(np.float32(1.0), max(np.float32(-1.0), values[row])))
-        floats[game, node, TOTAL] = value
-        back_up(ints, floats, paths, game, tree.path_lengths[game], value)
-    return -1

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from agents.search.confidence import DEVIATIONS, highest_bounds, lower_bounds, sum_squares
+from agents.search.exploration import Exploration
 from agents.search.match_play import Mcts
 from agents.search.mcts import Search
 from agents.search.proofs import DRAWN, OPEN
@@ -26,17 +27,20 @@ def squares_below(tree, game, node, visits):
         return visits * (float(tree.bytes[game, node, PROOF]) - DRAWN) ** 2
     board, ply = tree.bytes[game, node, BOARD : BOARD + 14], tree.ints[game, node, PLY : PLY + 1]
     total = float(row_wise(Positions(board[None], ply, np.zeros(1, np.uint64)))[1][0]) ** 2
+    count = 1
     for move in range(6):
         child, tried = tree.ints[game, node, [CHILDREN + move, VISITS + move]].tolist()
         total += squares_below(tree, game, child, tried) if tried else 0.0
-    return total
+        count += tried
+    return total * visits / count  # other parents led here as well
 
 
+@pytest.mark.parametrize("exploration", [Exploration(), Exploration(transpositions=True)])
 @pytest.mark.parametrize("max_plies", [400, 60])
-def test_the_squares_are_those_of_all_simulations(positions, max_plies):
+def test_the_squares_are_those_of_all_simulations(positions, max_plies, exploration):
     rules = Rules(max_plies=max_plies)
     games = positions(30, seed=2, rules=rules)
-    search = Search(row_wise, rules, simulations=150)
+    search = Search(row_wise, rules, simulations=150, exploration=exploration)
     search.run(games)
     tree, squares = search._tree, np.empty(6)
     for game in range(30):

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.policy import draw_moves
+from agents.search import transpositions
 from agents.search.exploration import GROWS_FROM, Exploration
 from agents.search.match_play import Mcts
 from agents.search.mcts import Search
@@ -112,19 +113,26 @@ def judge(node):
     return float(values[0])
 
 
-def simulate(node, exploration, max_plies):
-    """One simulation below a node, by recursion; its value for the side to move there."""
+def simulate(node, exploration, max_plies, known):
+    """One simulation below a node, by recursion; its value for the side to move there.
+
+    ``known``: nodes by position where one may have several parents, else None.
+    """
     if node.code >= 64:
         return node.seen[0]
     move = node.best(exploration)
     if move in node.children:
-        value = -simulate(node.children[move], exploration, max_plies)
+        value = -simulate(node.children[move], exploration, max_plies, known)
     else:
         after = node.board.copy()
         play(after, move)
-        child = node.children[move] = Node(after, node.ply + 1, max_plies)
-        child.seen.append(judge(child))
-        value = -child.seen[0]
+        child = Node(after, node.ply + 1, max_plies)
+        if known is not None:
+            child = known.setdefault((child.ply, after.tobytes()), child)
+        node.children[move] = child
+        if not child.seen:
+            child.seen.append(judge(child))
+        value = -sum(child.seen) / len(child.seen)
     node.values.setdefault(move, []).append(value)
     node.seen.append(value)
     return value
@@ -132,16 +140,23 @@ def simulate(node, exploration, max_plies):
 
 @pytest.mark.parametrize(
     "exploration",
-    [Exploration(1.7), Exploration(0.6, growth=0.8), Exploration(0.6, growth=3.0, reduction=0.3)],
+    [
+        Exploration(1.7),
+        Exploration(0.6, growth=0.8),
+        Exploration(0.6, growth=3.0, reduction=0.3),
+        Exploration(2.5, transpositions=True),
+    ],
 )
-def test_equals_a_plain_search_of_one_game_at_a_time(positions, exploration):
+def test_equals_a_plain_search_of_one_game_at_a_time(positions, exploration, monkeypatch):
+    monkeypatch.setattr(transpositions, "SLOTS_A_NODE", 1 << 14)  # no position loses its own
     games = positions(30, seed=5, rules=SHORT)
     result = Search(row_wise, SHORT, simulations=60, exploration=exploration).run(games)
     for row in range(30):
         root = Node(games.boards[row].copy(), int(games.plies[row]), SHORT.max_plies)
         root.seen.append(judge(root))
+        known = {} if exploration.transpositions else None
         for _ in range(60):
-            simulate(root, exploration, SHORT.max_plies)
+            simulate(root, exploration, SHORT.max_plies, known)
         visits = [len(root.values.get(move, [])) for move in range(6)]
         assert result.visits[row].tolist() == visits
         assert result.values[row] == pytest.approx(sum(root.seen) / 61, abs=1e-5)

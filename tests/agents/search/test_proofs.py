@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from agents.arena.oracle import truth, uniform_positions
+from agents.search.exploration import Exploration
 from agents.search.match_play import Mcts
 from agents.search.mcts import Search
 from agents.search.proofs import DRAWN, LOST, WON, proof_of_moves
@@ -14,6 +15,8 @@ from agents.tablebase.probe import NO_MARGIN, Tablebase
 from oware_env.positions import Positions
 from oware_env.rules import Rules
 from oware_env.state import State
+
+EXPLORATION = Exploration()
 
 
 def even(positions):
@@ -69,12 +72,14 @@ def test_values_and_visits_of_a_proved_root_are_its_own(table):
     assert (result.visits.sum(axis=1) > 0).all()
 
 
-def test_results_beyond_the_table_are_proved_by_climbing(table):
+@pytest.mark.parametrize("transpositions", [False, True])
+def test_results_beyond_the_table_are_proved_by_climbing(table, transpositions):
     """Nine seeds near the limit, solved by trying everything: what the search calls certain is."""
     sample = uniform_positions(9, 120, seed=6)
     plies = np.full(len(sample.plies), 400 - 9, np.int32)
     positions = Positions(sample.boards, plies, sample.keys)
-    search = Search(even, simulations=200, table=table.arrays)
+    exploration = Exploration(transpositions=transpositions)
+    search = Search(even, simulations=200, table=table.arrays, exploration=exploration)
     result = search.run(positions)
     known = {}
 
@@ -113,9 +118,10 @@ def test_a_move_that_loses_for_certain_is_not_tried_again(table):
     assert checked > 30
 
 
-def winner(table, simulations):
+def winner(table, simulations, exploration=EXPLORATION):
     """A search that knows nothing but the table."""
-    return Mcts(Search(even, simulations=simulations, table=table.arrays), "winner")
+    search = Search(even, simulations=simulations, table=table.arrays, exploration=exploration)
+    return Mcts(search, "winner")
 
 
 @pytest.mark.parametrize("simulations", [1, 16])
@@ -124,7 +130,9 @@ def test_every_proved_win_is_won(table, proved_wins, games_won, defence, simulat
     """Slow games are no excuse: the move limit ends each, and it must end as proved."""
     start = proved_wins(table, [7], 1000)
     assert len(start.plies) > 400
-    assert games_won(table, winner(table, simulations), start, defence)[0].all()
+    for exploration in (EXPLORATION, Exploration(transpositions=True)):
+        agent = winner(table, simulations, exploration)
+        assert games_won(table, agent, start, defence)[0].all()
 
 
 @pytest.mark.slow
