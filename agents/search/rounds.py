@@ -99,6 +99,7 @@ def select(tree, games, simulations, exploration, endings, leaves):
             if proof == OPEN:
                 value = floats[game, leaf, TOTAL] / np.float32(ints[game, leaf, COUNT])
             back_up(ints, floats, paths, game, length, value)
+            # A node may have been proved below one parent while the others do not know it yet.
             if proof != OPEN and table is not None and (is_new or is_graph):
                 prove(ints, floats, bytes_, paths, game, length)
         tree.simulations[game] = done
