@@ -49,7 +49,7 @@ def sum_squares(tree, game, squares):
             mean = np.float64(floats[game, node, MEANS + move])
             own, count = own - tried * mean, count + tried
             squares[move] = tried * (mean_squares[child] if child >= 0 else mean * mean)
-        own = min(1.0, max(-1.0, own))
+        own = min(1.0, max(-1.0, own))  # a proof changed a move's mean, but not the total
         mean_squares[node] = (own * own + squares.sum()) / count
         if bytes_[game, node, PROOF] != OPEN:
             exact = np.float64(bytes_[game, node, PROOF]) - DRAWN

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from agents.arena.oracle import uniform_positions
 from agents.search.confidence import DEVIATIONS, highest_bounds, lower_bounds, sum_squares
 from agents.search.exploration import Exploration
 from agents.search.match_play import Mcts
@@ -35,12 +36,7 @@ def squares_below(tree, game, node, visits):
     return total * visits / count  # other parents led here as well
 
 
-@pytest.mark.parametrize("exploration", [Exploration(), Exploration(transpositions=True)])
-@pytest.mark.parametrize("max_plies", [400, 60])
-def test_the_squares_are_those_of_all_simulations(positions, max_plies, exploration):
-    rules = Rules(max_plies=max_plies)
-    games = positions(30, seed=2, rules=rules)
-    search = Search(row_wise, rules, simulations=150, exploration=exploration)
+def check_squares(search, games):
     search.run(games)
     tree, squares = search._tree, np.empty(6)
     for game in range(30):
@@ -49,6 +45,23 @@ def test_the_squares_are_those_of_all_simulations(positions, max_plies, explorat
             child, tried = tree.ints[game, 0, [CHILDREN + move, VISITS + move]].tolist()
             expected = squares_below(tree, game, child, tried) if tried else 0.0
             assert squares[move] == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize("max_plies", [400, 60])
+def test_the_squares_are_those_of_all_simulations(positions, max_plies):
+    rules = Rules(max_plies=max_plies)
+    games = positions(30, seed=2, rules=rules)
+    check_squares(Search(row_wise, rules, simulations=150), games)
+
+
+def test_the_squares_of_shared_nodes_count_for_each_way_to_them():
+    exploration = Exploration(3.0, transpositions=True)
+    search = Search(row_wise, simulations=150, exploration=exploration)
+    check_squares(search, uniform_positions(12, 30, seed=2))
+    tree = search._tree
+    nodes = np.concatenate([tree.ints[game, : tree.sizes[game]] for game in range(30)])
+    links = (nodes[:, CHILDREN : CHILDREN + 6] >= 0).sum()
+    assert links > len(nodes) - 30 + 20  # a tree has one link to each node but the root
 
 
 def test_with_a_table_the_squares_stay_within_the_visits(positions, table):

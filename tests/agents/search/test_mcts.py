@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents.arena.oracle import uniform_positions
 from agents.policy import draw_moves
 from agents.search import transpositions
 from agents.search.exploration import GROWS_FROM, Exploration
@@ -138,28 +139,38 @@ def simulate(node, exploration, max_plies, known):
     return value
 
 
-@pytest.mark.parametrize(
-    "exploration",
-    [
-        Exploration(1.7),
-        Exploration(0.6, growth=0.8),
-        Exploration(0.6, growth=3.0, reduction=0.3),
-        Exploration(2.5, transpositions=True),
-    ],
-)
-def test_equals_a_plain_search_of_one_game_at_a_time(positions, exploration, monkeypatch):
-    monkeypatch.setattr(transpositions, "SLOTS_A_NODE", 1 << 14)  # no position loses its own
-    games = positions(30, seed=5, rules=SHORT)
-    result = Search(row_wise, SHORT, simulations=60, exploration=exploration).run(games)
-    for row in range(30):
+def check_against_a_plain_search(games, exploration, result, simulations):
+    known = {} if exploration.transpositions else None
+    for row in range(len(games.plies)):
         root = Node(games.boards[row].copy(), int(games.plies[row]), SHORT.max_plies)
         root.seen.append(judge(root))
-        known = {} if exploration.transpositions else None
-        for _ in range(60):
+        for _ in range(simulations):
             simulate(root, exploration, SHORT.max_plies, known)
         visits = [len(root.values.get(move, [])) for move in range(6)]
         assert result.visits[row].tolist() == visits
-        assert result.values[row] == pytest.approx(sum(root.seen) / 61, abs=1e-5)
+        assert result.values[row] == pytest.approx(sum(root.seen) / (simulations + 1), abs=1e-5)
+        if known is not None:
+            known.clear()
+
+
+@pytest.mark.parametrize(
+    "exploration",
+    [Exploration(1.7), Exploration(0.6, growth=0.8), Exploration(0.6, growth=3.0, reduction=0.3)],
+)
+def test_equals_a_plain_search_of_one_game_at_a_time(positions, exploration):
+    games = positions(30, seed=5, rules=SHORT)
+    result = Search(row_wise, SHORT, simulations=60, exploration=exploration).run(games)
+    check_against_a_plain_search(games, exploration, result, 60)
+
+
+def test_with_transpositions_it_equals_a_plain_search_that_has_them(monkeypatch):
+    monkeypatch.setattr(transpositions, "SLOTS_A_NODE", 1 << 12)  # no position loses its own
+    games = uniform_positions(12, 30, seed=5, rules=SHORT)
+    graph, tree = Exploration(3.0, transpositions=True), Exploration(3.0)
+    result = Search(row_wise, SHORT, simulations=150, exploration=graph).run(games)
+    check_against_a_plain_search(games, graph, result, 150)
+    in_trees = Search(row_wise, SHORT, simulations=150, exploration=tree).run(games)
+    assert (in_trees.values != result.values).sum() > 10  # so there was something to find
 
 
 @kernel

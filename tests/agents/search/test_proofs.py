@@ -103,6 +103,18 @@ def test_results_beyond_the_table_are_proved_by_climbing(table, transpositions):
     assert proved > 30
 
 
+def test_what_is_proved_of_a_shared_node_is_learned_by_all_that_lead_to_it(table):
+    proved = {}
+    for transpositions in (False, True):
+        exploration = Exploration(2.0, transpositions=transpositions)
+        search = Search(even, simulations=300, table=table.arrays, exploration=exploration)
+        proved[transpositions] = 0
+        for seeds in (8, 9, 10):
+            search.run(uniform_positions(seeds, 500, seed=3))
+            proved[transpositions] += int((search._tree.bytes[:500, 0, PROOF] != UNPROVED).sum())
+    assert proved[True] > proved[False] > 400
+
+
 def test_a_move_that_loses_for_certain_is_not_tried_again(table):
     positions = uniform_positions(9, 300, seed=9)  # more seeds than the table: not all is proved
     search = Search(even, simulations=16, table=table.arrays)

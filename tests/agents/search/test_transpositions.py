@@ -9,8 +9,18 @@ from agents.search.exploration import Exploration
 from agents.search.kept_trees import KeptTrees
 from agents.search.match_play import Mcts
 from agents.search.mcts import Search
-from agents.search.transpositions import slots_for
-from agents.search.tree import BOARD, CHILDREN, COUNT, MEANS, PLY, STATUS, TOTAL, VISITS
+from agents.search.transpositions import earlier_node, slots_for
+from agents.search.tree import (
+    BOARD,
+    CHILDREN,
+    COUNT,
+    MEANS,
+    PLY,
+    STATUS,
+    TOTAL,
+    VISITS,
+    new_tree,
+)
 from oware_env.positions import Positions
 from oware_env.rules import play, status
 
@@ -75,6 +85,25 @@ def test_few_positions_lose_their_slot():
 @pytest.mark.parametrize(("nodes", "slots"), [(1, 4), (2, 8), (8, 32), (9, 64), (407, 2048)])
 def test_slots_are_a_power_of_two_and_enough(nodes, slots):
     assert slots_for(nodes) == slots
+
+
+@pytest.mark.parametrize(
+    ("noted", "new", "found"),
+    [
+        (0, 3, 0),  # the same position
+        (0, 1, -1),  # another board
+        (0, 2, -1),  # another ply
+        (3, 0, -1),  # what is noted is of an earlier search: there is no such node yet
+    ],
+)
+def test_positions_are_the_same_by_board_and_ply_among_the_nodes_there_are(noted, new, found):
+    tree = new_tree(games=1, nodes=4, slots=1)  # one slot, which all contend for
+    board, other = uniform_positions(12, 2).boards
+    for node, (held_board, ply) in enumerate([(board, 7), (other, 7), (board, 9), (board, 7)]):
+        tree.bytes[0, node, BOARD : BOARD + 14], tree.ints[0, node, PLY] = held_board, ply
+    tree.noted[0, 0], tree.sizes[0] = noted, new  # a new node is not counted yet
+    assert earlier_node(tree, 0, new) == found
+    assert tree.noted[0, 0] == (new if found < 0 else noted)
 
 
 def check_links(tree, game):
