@@ -62,6 +62,11 @@ def _open_cache() -> Path:
 CACHE = _open_cache()
 
 
+def is_uncompiled() -> bool:
+    """Whether no kernel of this source text is in the cache: the first calls take half a minute."""
+    return not any(CACHE.rglob("*.nbi"))
+
+
 def kernel(
     function: Callable[..., Any] | None = None, *, reorders_sums: bool = False, inner: bool = False
 ) -> Any:

@@ -117,6 +117,7 @@ def _play(settings: "TournamentSettings") -> "TournamentResult":
     )
 
     from agents.arena.tournament import run_tournament
+    from oware_env.kernel import is_uncompiled
 
     columns = (
         TextColumn("{task.description}"),
@@ -130,11 +131,13 @@ def _play(settings: "TournamentSettings") -> "TournamentResult":
     console = Console(stderr=True)
     hidden = not console.is_terminal
     with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
-        task = progress.add_task("Playing", total=None)
+        first = "Compiling, once for each version" if is_uncompiled() else "Playing"
+        task = progress.add_task(first, total=None)
 
         def show(done: int, total: int) -> None:
             """Move the bar."""
-            progress.update(task, completed=done, total=total)
+            description = "Playing" if done else first
+            progress.update(task, completed=done, total=total, description=description)
 
         return run_tournament(settings, show)
 

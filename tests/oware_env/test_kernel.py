@@ -130,6 +130,17 @@ def cache_base(tmp_path, monkeypatch):
     return tmp_path
 
 
+def test_a_tree_is_uncompiled_until_its_first_kernel_runs(copied_tree):
+    script = """
+from oware_env import kernel, rules
+before = kernel.is_uncompiled()
+rules.legal_moves(rules.initial_board())
+print(2 * before + kernel.is_uncompiled(), kernel.CACHE)
+"""
+    assert answer(copied_tree, script)[0] == 2
+    assert answer(copied_tree, script)[0] == 0
+
+
 def test_the_cache_lies_where_numba_is_told_to_keep_it(cache_base):
     assert kernel._open_cache() == cache_base / f"kernels-{kernel.source_key()}"
 
