@@ -29,7 +29,7 @@ def grow(tree, leaves, limits, arrays, memory):
     or None.
     """
     games, simulations, exploration, endings = limits
-    max_plies, size = endings[0], len(arrays.offsets)
+    max_plies = endings[0]
     asked, judged, calls = 0, 0, 0
     while True:
         count = select(tree, games, simulations, exploration, endings, leaves)
@@ -39,13 +39,13 @@ def grow(tree, leaves, limits, arrays, memory):
         boards, plies = leaves.boards[:count], leaves.plies[:count]
         if memory is None:
             judged, calls = judged + count, calls + 1
-            logits, values = judge_inputs(arrays, network_input(boards, plies, max_plies, size))
+            logits, values = judge_inputs(arrays, network_input(boards, plies, max_plies))
         else:
             found = np.empty((count, 6), np.float32), np.empty(count, np.float32)
             unknown = recall(memory, boards, plies, max_plies, found)
             if len(unknown):
                 judged, calls = judged + len(unknown), calls + 1
-                inputs = network_input(boards[unknown], plies[unknown], max_plies, size)
+                inputs = network_input(boards[unknown], plies[unknown], max_plies)
                 answer = judge_inputs(arrays, inputs)
                 remember(memory, (boards, plies, plies), max_plies, found, unknown, answer)
             logits, values = found

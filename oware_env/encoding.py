@@ -7,7 +7,6 @@ networks see bumps :data:`ENCODING_VERSION`; one of the observations, the enviro
 import numpy as np
 
 from oware_env.errors import OwareError
-from oware_env.exchanges import LONG_EXCHANGES, write_long_exchanges
 from oware_env.kernel import kernel
 from oware_env.rules import SEEDS, unpack
 from oware_env.tactics import TACTICS, write_tactics
@@ -18,7 +17,6 @@ HOUSE_CLASSES = 13  # 0 .. 11 seeds, and "12 or more": a house that laps the boa
 ONEHOT_SIZE = COUNTS_SIZE + 12 * HOUSE_CLASSES
 PLIES_LEFT = 14  # entry of a network's input; the tactics follow it
 NETWORK_SIZE = PLIES_LEFT + 1 + TACTICS
-FAR_SIZE = NETWORK_SIZE + LONG_EXCHANGES  # of the input of a network that sees further
 PLIES_LEFT_CLIP = 64
 OBSERVATION_SIZES = {"counts": COUNTS_SIZE, "onehot": ONEHOT_SIZE}
 
@@ -75,20 +73,16 @@ def encode_sides(own, other, ply, max_plies, out):
 
 
 @kernel
-def network_input(boards, plies, max_plies, size=NETWORK_SIZE):
-    """B positions as uint8[B, size]: the board, the plies left clipped at 64, and the tactics.
+def network_input(boards, plies, max_plies):
+    """B positions as uint8[B, 33]: the board, the plies left clipped at 64, and the tactics.
 
     Entries 0-13 are the board's, 15-32 those of :func:`oware_env.tactics.write_tactics`. Entry 14,
-    the plies left, is constant until the limit is near, so equal boards share one encoding. With
-    a ``size`` of FAR_SIZE entries 33-38 are those of
-    :func:`oware_env.exchanges.write_long_exchanges`, which take longer than all others.
+    the plies left, is constant until the limit is near, so equal boards share one encoding.
     """
-    out = np.empty((len(boards), size), np.uint8)
+    out = np.empty((len(boards), NETWORK_SIZE), np.uint8)
     for row in range(len(boards)):
         for entry in range(14):
             out[row, entry] = boards[row, entry]
         out[row, PLIES_LEFT] = max(0, min(PLIES_LEFT_CLIP, max_plies - plies[row]))
         write_tactics(boards[row], out[row, PLIES_LEFT + 1 :])
-        if size == FAR_SIZE:
-            write_long_exchanges(boards[row], out[row, NETWORK_SIZE:])
     return out

@@ -15,8 +15,7 @@ EVEN = MOST_TAKEN + 1  # of an exchange: what the reply takes, the answer takes 
 
 
 @kernel(inner=True)
-def take_best(board, moves, after):
-    """The most seeds that one of ``moves`` (six bits) captures; ``after`` is to work on."""
+def _best_capture(board, moves, after):
     best = 0
     for move in range(6):
         if moves >> move & 1 and aims(board, move):
@@ -27,7 +26,7 @@ def take_best(board, moves, after):
 @kernel
 def best_capture(board, moves):
     """The most seeds that one of the legal ``moves`` (six bits) captures."""
-    return take_best(board, moves, np.empty(BOARD, np.int8))
+    return _best_capture(board, moves, np.empty(BOARD, np.int8))
 
 
 @kernel(inner=True)
@@ -47,12 +46,12 @@ def _replies(board, reply, answer):
             captured = capture(reply, sow_into(board, move, reply))
             turn(reply)
             taken = max(taken, captured)
-            left = min(left, take_best(reply, 63, answer) - captured)
+            left = min(left, _best_capture(reply, 63, answer) - captured)
     for move in range(6):
         if left > 0 and quiet >> move & 1:
             sow_into(board, move, reply)
             turn(reply)
-            left = min(left, take_best(reply, 63, answer))
+            left = min(left, _best_capture(reply, 63, answer))
     return taken, left
 
 

@@ -45,7 +45,7 @@ class AlphaZero:
 
     def open(self, folder: Path) -> None:
         """Keep the replay window in ``folder``/replay, empty at first."""
-        self.window = ReplayWindow(self.config.replay, folder / "replay", self.config.input_size)
+        self.window = ReplayWindow(self.config.replay, folder / "replay")
 
     def unit_weights(self, number: int) -> bytes:
         """The averaged weights, whatever the unit's number."""

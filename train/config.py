@@ -2,12 +2,9 @@
 
 from typing import Literal
 
-import numpy as np
 from pydantic import Field, model_validator
 
-from agents.neural.presets import PRESETS
 from agents.settings import Settings
-from oware_env.encoding import network_input
 from oware_env.errors import OwareError
 from oware_env.rules import Rules
 
@@ -178,9 +175,8 @@ class Config(Settings):
     """Worker processes; 0 plays in the learner's own process."""
     device: str = "cpu"
     """Torch device of learner and self-play, such as cpu or cuda."""
-    network: Literal["tiny", "small", "medium", "deep", "far", "large"] = "small"
-    """Network size: tiny 64x2, small 128x2, medium 128x4, deep 128x8, large 256x6; far is deep and
-    is shown long exchanges."""
+    network: Literal["tiny", "small", "medium", "deep", "large"] = "small"
+    """Network size: tiny 64x2, small 128x2, medium 128x4, deep 128x8, large 256x6."""
     checkpoint_minutes: float = Field(2.0, gt=0)
     """Minutes between checkpoints."""
     checkpoints_kept: int = Field(2, ge=1)
@@ -204,15 +200,6 @@ class Config(Settings):
     def rules(self) -> Rules:
         """The rules that games are played under."""
         return Rules(max_plies=self.max_plies)
-
-    @property
-    def input_size(self) -> int:
-        """Entries of what the network is shown of a position."""
-        return PRESETS[self.network].entries
-
-    def inputs(self, boards: np.ndarray, plies: np.ndarray) -> np.ndarray:
-        """What the network is shown of B positions, uint8[B, input_size]."""
-        return network_input(boards, plies, self.max_plies, self.input_size)
 
     def require_algorithm(self, algorithm: str) -> "Config":
         """Return this when it is for ``algorithm``, else raise OwareError."""

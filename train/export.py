@@ -22,7 +22,7 @@ from oware_env.errors import OwareError
 from oware_env.positions import Positions
 from train.config import Config
 from train.endgames import final_bounds, open_mode_table
-from train.replay import check_columns, sample_kind
+from train.replay import SAMPLE, check_columns
 from train.run import CONFIG, commit
 from train.samples import DRAW, UNKNOWN_MARGIN
 from train.shards import Shards
@@ -147,7 +147,7 @@ def export_dataset(
         raise OwareError(f"{run} holds no positions: {config.algorithm} keeps none, alphazero does")
     check_columns(state["replay"], run / "replay")
     labels = open_table(table) if table is not None else open_mode_table(config)
-    shards = Shards(run / "replay", sample_kind(config.input_size))
+    shards = Shards(run / "replay", SAMPLE)
     shards.look_at(state["replay"])
     try:
         start = shards.first if last is None else max(shards.first, shards.rows - last)

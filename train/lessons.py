@@ -14,9 +14,10 @@ import numpy as np
 from agents.base import Evaluator
 from agents.policy import draw_moves
 from agents.trained import PolicyAgent
+from oware_env.encoding import network_input
 from oware_env.lockstep import Lockstep
 from oware_env.positions import Positions
-from train.config import Config
+from oware_env.rules import Rules
 from train.endgames import Endgames, final_bounds
 from train.samples import DRAW, UNKNOWN_MARGIN, Samples, join
 
@@ -27,11 +28,11 @@ LEAST_CHANCE = 1e-6  # added to the chance of a best move, so that one always ha
 class Lessons:
     """The lessons of the games of one unit; ``take`` them as games end, ``samples`` at last.
 
-    Each game that ended is played out ``selfplay.lessons`` times, with draws of its own.
+    Each game that ended is played out ``times`` times, with draws of its own.
     """
 
-    def __init__(self, endgames: Endgames, evaluator: Evaluator, config: Config) -> None:
-        self._endgames, self._config = endgames, config
+    def __init__(self, endgames: Endgames, evaluator: Evaluator, rules: Rules, times: int) -> None:
+        self._endgames, self._rules, self._times = endgames, rules, times
         self._agent = PolicyAgent(evaluator, "lessons")
         self._begun: list[tuple[Positions, np.ndarray, np.ndarray]] = []
 
@@ -46,12 +47,11 @@ class Lessons:
             return None
         positions, south, numbers = zip(*self._begun, strict=True)
         columns = [np.concatenate(part) for part in (*zip(*positions, strict=True), south, numbers)]
-        times = self._config.selfplay.lessons
         boards, plies, keys, is_south, origin = (
-            np.repeat(column, times, axis=0) for column in columns
+            np.repeat(column, self._times, axis=0) for column in columns
         )
-        keys ^= np.arange(len(keys), dtype=np.uint64) % np.uint64(times)
-        games = Lockstep(Positions(boards, plies, keys), is_south, self._config.rules)
+        keys ^= np.arange(len(keys), dtype=np.uint64) % np.uint64(self._times)
+        games = Lockstep(Positions(boards, plies, keys), is_south, self._rules)
         parts = []
         for _ in range(MOST_PLIES):
             if not games.running:
@@ -71,12 +71,12 @@ class Lessons:
         chosen = Positions(*(array[rows] for array in faced))
         weights = best * (policies[rows] + LEAST_CHANCE)
         assert self._endgames.table is not None  # it ended these games
-        bounds = final_bounds(self._endgames.table, chosen, self._config.max_plies)
+        bounds = final_bounds(self._endgames.table, chosen, self._rules.max_plies)
         ahead = chosen.boards[:, 12] - chosen.boards[:, 13]
         result = np.sign(bounds.least).astype(np.int8)
         is_exact = bounds.least == bounds.greatest
         return Samples(
-            inputs=self._config.inputs(chosen.boards, chosen.plies),
+            inputs=network_input(chosen.boards, chosen.plies, self._rules.max_plies),
             policies=(weights / weights.sum(axis=1, keepdims=True)).astype(np.float32),
             results=DRAW - result,
             margins=np.where(is_exact, bounds.least - ahead, UNKNOWN_MARGIN).astype(np.int8),

@@ -20,7 +20,7 @@ from agents.neural.network import Heads
 from agents.policy import draw_moves
 from agents.search.cache import CachedEvaluator
 from agents.trained import PolicyAgent
-from oware_env.encoding import MASKS
+from oware_env.encoding import MASKS, network_input
 from oware_env.lockstep import Lockstep
 from oware_env.positions import Positions
 from train.advantages import estimate_advantages
@@ -44,7 +44,7 @@ def run_training(config: Config) -> Path:
 class Experience(NamedTuple):
     """N decisions of the learner, in the order they were taken. All is seen by their mover."""
 
-    inputs: np.ndarray  # uint8[N, 33 or 39], encoding.network_input
+    inputs: np.ndarray  # uint8[N, 33], encoding.network_input
     legal: np.ndarray  # uint8[N], six-bit mask of the legal moves
     moves: np.ndarray  # int8[N], the move played
     log_chances: np.ndarray  # float32[N], log-probability it was drawn with
@@ -93,9 +93,9 @@ def play_unit(unit: SelfPlayUnit) -> Played:
         learns = (seat == LIVE) | ((seat == AS_SOUTH) == games.south_to_move)
         moves = np.empty(games.running, np.int8)
         if learns.any():
-            plies.append(_decide(games, learns.nonzero()[0], learner, moves, config))
+            plies.append(_decide(games, learns.nonzero()[0], learner, moves))
         if not learns.all():
-            _decide(games, (~learns).nonzero()[0], past, moves, config)
+            _decide(games, (~learns).nonzero()[0], past, moves)
         games.play(moves)
     ends = GameEnds(games.scores, games.lengths, games.reasons)
     noted = _Noted(*(np.concatenate(arrays) for arrays in zip(*plies, strict=True)))
@@ -116,16 +116,14 @@ def learner_seats(config: Config) -> np.ndarray:
     return seats
 
 
-def _decide(
-    games: Lockstep, rows: np.ndarray, agent: PolicyAgent, moves: np.ndarray, config: Config
-) -> _Noted:
+def _decide(games: Lockstep, rows: np.ndarray, agent: PolicyAgent, moves: np.ndarray) -> _Noted:
     """Draw moves for some of the running games from the policy; write them, and note all of it."""
     positions = Positions(*(array[rows] for array in games.positions()))
     _, policies, values = agent.decide(positions)
     drawn = draw_moves(policies, positions.keys, positions.plies, np.ones(len(rows)))
     moves[rows] = drawn
     return _Noted(
-        config.inputs(positions.boards, positions.plies),
+        network_input(positions.boards, positions.plies, games.rules.max_plies),
         games.statuses[rows].astype(np.uint8),
         drawn,
         np.log(policies[np.arange(len(rows)), drawn]),

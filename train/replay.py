@@ -16,29 +16,26 @@ from train.config import Replay
 from train.samples import Samples
 from train.shards import Shards
 
-
-def sample_kind(input_size: int = NETWORK_SIZE) -> np.dtype:
-    """The row of a sample, for networks that are shown so many entries of a position."""
-    return np.dtype(
-        [
-            ("inputs", "u1", input_size),
-            ("policies", "<f4", 6),
-            ("results", "i1"),
-            ("margins", "i1"),
-            ("values", "<f4"),
-            ("plies", "<i4"),
-            ("games", "<i4"),
-        ]
-    )
+SAMPLE = np.dtype(
+    [
+        ("inputs", "u1", NETWORK_SIZE),
+        ("policies", "<f4", 6),
+        ("results", "i1"),
+        ("margins", "i1"),
+        ("values", "<f4"),
+        ("plies", "<i4"),
+        ("games", "<i4"),
+    ]
+)
 
 
 class ReplayWindow:
     """Holds the newest samples; grows with the run (KataGo, SelfplayTraining, "window")."""
 
-    def __init__(self, config: Replay, folder: Path, input_size: int = NETWORK_SIZE) -> None:
+    def __init__(self, config: Replay, folder: Path) -> None:
         """An empty window whose files go into ``folder``."""
         self.config = config
-        self._shards = Shards(folder, sample_kind(input_size))
+        self._shards = Shards(folder, SAMPLE)
         self._needed = 0  # first row that the newest checkpoint needs
 
     def __len__(self) -> int:
@@ -62,7 +59,7 @@ class ReplayWindow:
 
     def add(self, samples: Samples) -> None:
         """Add a unit's samples. Raises OwareError when the disk does not take them."""
-        rows = np.empty(len(samples), self._shards.kind)
+        rows = np.empty(len(samples), SAMPLE)
         for name, array in samples._asdict().items():
             rows[name] = array
         self._shards.append(rows)
@@ -80,7 +77,7 @@ class ReplayWindow:
         """What :meth:`restore` needs, for a checkpoint; the positions are on the disk then."""
         self._shards.drop_before(self._needed)
         self._needed = 0 if self.config.keep else self.start
-        return self._shards.state(self._needed) | {"columns": list(Samples._fields)}
+        return self._shards.state(self._needed) | {"columns": list(SAMPLE.names or ())}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on with the window that :meth:`state` told of; what was added later is forgotten.
@@ -98,7 +95,7 @@ class ReplayWindow:
 
 def check_columns(state: dict[str, Any], folder: Path) -> None:
     """Raise OwareError when the positions that a state tells of have other columns than ours."""
-    if state.get("columns") != list(Samples._fields):
+    if state.get("columns") != list(SAMPLE.names or ()):
         raise OwareError(
             f"the positions in {folder} were written by an earlier version: "
             "the run can play, but not be trained on or exported"

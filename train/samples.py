@@ -20,7 +20,7 @@ UNKNOWN_MARGIN = 127
 class Samples(NamedTuple):
     """N positions and their targets."""
 
-    inputs: np.ndarray  # uint8[N, 33 or 39], encoding.network_input
+    inputs: np.ndarray  # uint8[N, 33], encoding.network_input
     policies: np.ndarray  # float32[N, 6], share of visits; all zero where there was no search
     results: np.ndarray  # int8[N], WIN, DRAW or LOSS
     margins: np.ndarray  # int8[N], full margin from here on, or UNKNOWN_MARGIN
@@ -35,7 +35,7 @@ class Samples(NamedTuple):
 class Noted(NamedTuple):
     """What is known of N positions before their games end, the later plies of a game later."""
 
-    inputs: np.ndarray  # uint8[N, 33 or 39], encoding.network_input
+    inputs: np.ndarray  # uint8[N, 33], encoding.network_input
     policies: np.ndarray  # float32[N, 6], as in Samples
     values: np.ndarray  # float32[N], mean value of the root; NaN where there was no search
     plies: np.ndarray  # int32[N]

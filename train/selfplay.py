@@ -13,6 +13,7 @@ from agents.policy import draw_moves
 from agents.search.cache import CachedEvaluator
 from agents.search.mcts import Search, SearchResult
 from agents.trained import PolicyAgent
+from oware_env.encoding import network_input
 from oware_env.lockstep import Lockstep, open_randomly
 from oware_env.positions import Positions, game_keys
 from oware_env.rules import MOVE_LIMIT, RUNNING, initial_board
@@ -43,8 +44,7 @@ class Played(NamedTuple):
 class _Diary:
     """What is noted of every ply until the games are over."""
 
-    def __init__(self, config: Config) -> None:
-        self.config = config
+    def __init__(self) -> None:
         self.turns: list[Noted] = []
         self.entropy = self.surprise = 0.0  # summed over the positions with a policy target
         self.searched = self.simulations = 0
@@ -56,7 +56,7 @@ class _Diary:
         """
         boards, plies, _ = games.positions()
         turn = Noted(
-            inputs=self.config.inputs(boards[rows], plies[rows]),
+            inputs=network_input(boards[rows], plies[rows], games.rules.max_plies),
             policies=policies.astype(np.float32),
             values=np.full(len(policies), np.nan, np.float32),
             plies=plies[rows],
@@ -109,8 +109,9 @@ def play_unit(unit: SelfPlayUnit) -> Played:
         exploration=config.selfplay.exploration,
         table=endgames.search_table,
     )
-    diary = _Diary(config)
-    lessons = Lessons(endgames, evaluator, config) if config.selfplay.lessons else None
+    diary = _Diary()
+    times = config.selfplay.lessons
+    lessons = Lessons(endgames, evaluator, config.rules, times) if times else None
     while _goes_on(games, endgames, diary, lessons):
         games.play(_decide(games, search, unit, diary, endgames))
     ends = GameEnds(games.scores, games.lengths, games.reasons)

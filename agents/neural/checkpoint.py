@@ -16,8 +16,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
-from agents.neural.network import Network
-from agents.neural.presets import PRESETS
+from agents.neural.network import PRESETS, Network
 from oware_env.encoding import ENCODING_VERSION
 from oware_env.errors import OwareError
 from oware_env.rules import Rules, describe_rules

@@ -41,8 +41,7 @@ class NetworkEvaluator:
 
     def __call__(self, positions: Positions) -> tuple[np.ndarray, np.ndarray]:
         """(logits float32[B, 6], values float32[B] in [-1, 1])."""
-        size = len(self._folded.offsets)
-        inputs = network_input(positions.boards, positions.plies, self.rules.max_plies, size)
+        inputs = network_input(positions.boards, positions.plies, self.rules.max_plies)
         if self.arrays is not None:
             logits, values = judge_inputs(self.arrays, inputs)
             return logits, values

@@ -15,10 +15,10 @@ from agents.neural.network import Block, Network
 
 
 class Folded(NamedTuple):
-    """The weights of a folded network of width W, of D blocks and E entries, all float32."""
+    """The weights of a folded network of width W with D blocks, all float32."""
 
-    offsets: Tensor  # int64[E], first row of ``table`` of each entry of the input
-    table: Tensor  # [R, W], the rows that inputs pick
+    offsets: Tensor  # int64[33], first row of ``table`` of each entry of the input
+    table: Tensor  # [1135, W], the rows that inputs pick
     bias: Tensor  # [W]
     inner: Tensor  # [D, W, W], the first product of each block, the norm's scale in it
     inner_bias: Tensor  # [D, W]
@@ -52,7 +52,7 @@ def fold(network: Network, device: torch.device) -> Folded:
 
 @torch.inference_mode()
 def judge(folded: Folded, inputs: Tensor) -> tuple[Tensor, Tensor]:
-    """(logits float32[B, 6], values float32[B]) of uint8[B, E], by torch on any device."""
+    """(logits float32[B, 6], values float32[B]) of uint8[B, 33], by torch on any device."""
     rows = inputs.to(torch.int64) + folded.offsets
     features = functional.embedding_bag(rows, folded.table, mode="sum").add_(folded.bias)
     shape = (features.shape[1],)

@@ -141,7 +141,7 @@ def _read_heads(outputs, bias, logits, values):
 
 @kernel
 def judge_inputs(arrays, inputs):
-    """(logits float32[B, 6], values float32[B]) of uint8[B, E]."""
+    """(logits float32[B, 6], values float32[B]) of uint8[B, 33]."""
     count = len(inputs)
     logits, values = np.empty((count, 6), np.float32), np.empty(count, np.float32)
     ones = np.ones(arrays.room.shape[2], np.float32)

@@ -1,11 +1,11 @@
 """The network: a residual MLP over summed table rows, with policy, result and margin heads.
 
-Input is uint8[B, E] (encoding.network_input): 14 board entries, the plies left, 18 entries of what
-moves would take, and for a network that sees further 6 of long exchanges, so E is 33 or 39. Each
-entry's count picks one row of a table and the rows are summed: a first layer at the price of E
-look-ups. The rows are made of a few features of a count (:func:`count_features`), so that a count
-seen rarely still means something and a pair of stores cannot name one game and its result. Blocks
-are pre-norm: x + W2 relu(W1 norm(x)).
+Input is uint8[B, 33] (encoding.network_input): 14 board entries, the plies left, and 18 entries
+of what moves would take. Each entry's count picks one row of a table and the rows are summed: a
+first layer at the price of 33 look-ups. The rows are made of a few features of a count
+(:func:`count_features`),
+so that a count seen rarely still means something and a pair of stores cannot name one game and
+its result. Blocks are pre-norm: x + W2 relu(W1 norm(x)).
 """
 
 from typing import NamedTuple
@@ -14,8 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from agents.neural.presets import PRESETS
-from oware_env.encoding import HOUSE_CLASSES, NETWORK_SIZE, PLIES_LEFT_CLIP
+from oware_env.encoding import HOUSE_CLASSES, PLIES_LEFT_CLIP
 from oware_env.errors import OwareError
 from oware_env.rules import SEEDS
 from oware_env.tactics import EVEN, MOST_TAKEN
@@ -25,13 +24,21 @@ ENTRY_ROWS = (
     *[COUNT_ROWS] * 14,
     PLIES_LEFT_CLIP + 1,
     *[MOST_TAKEN + 1] * 12,
-    *[EVEN + MOST_TAKEN + 1] * 12,
+    *[EVEN + MOST_TAKEN + 1] * 6,
 )
+TABLE_ROWS = sum(ENTRY_ROWS)
 STORE_STEPS = (12, 18, 20, 22, 23, 24)  # finer towards the 25 that win
 PLIES_LEFT_STEPS = (0, 1, 2, 3, 4, 6, 8, 16, 32)
 TAKEN_STEPS = (2, 3, 4, 5, 7, 10)
 EXCHANGE_STEPS = (-7, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 7)
 MARGIN_CLASSES = 2 * SEEDS + 1  # -48 .. 48
+PRESETS = {
+    "tiny": (64, 2),
+    "small": (128, 2),
+    "medium": (128, 4),
+    "deep": (128, 8),
+    "large": (256, 6),
+}
 
 
 class Heads(NamedTuple):
@@ -42,10 +49,8 @@ class Heads(NamedTuple):
     margin: Tensor  # float32[B, 97], logits of the full margin -48 .. 48
 
 
-def count_features(entries: int = NETWORK_SIZE) -> Tensor:
-    """What the first layer knows of each count, one block an entry.
-
-    float32[1135, 360], and for the ``entries`` of one that sees further float32[1327, 444].
+def count_features() -> Tensor:
+    """What the first layer knows of each count: float32[1135, 360], one block an entry.
 
     A house is a one-hot of 0 .. 11 and "12 or more", and the excess over 12; a store is its
     count and whether it has reached each of STORE_STEPS; plies left likewise, from 64 down; seeds
@@ -68,8 +73,7 @@ def count_features(entries: int = NETWORK_SIZE) -> Tensor:
     above = [gains >= step for step in EXCHANGE_STEPS]
     exchange = torch.stack([gains / 4, *above], dim=1)
     exchange[0] = 0.0  # an empty house
-    blocks = *[house] * 12, store, store, plies, *[taken] * 12, *[exchange] * 12
-    return torch.block_diag(*blocks[:entries])
+    return torch.block_diag(*[house] * 12, store, store, plies, *[taken] * 12, *[exchange] * 6)
 
 
 class Block(nn.Module):
@@ -88,7 +92,7 @@ class Block(nn.Module):
 
 
 class Network(nn.Module):
-    """The residual MLP of ``width`` and ``depth`` blocks that reads ``entries`` of the input.
+    """The residual MLP of ``width`` and ``depth`` blocks.
 
     ``products`` is the type of the factors of all products but the heads'. What they are summed up
     in, and everything between them, is float32 in any case.
@@ -97,11 +101,11 @@ class Network(nn.Module):
     offsets: Tensor
     count_features: Tensor
 
-    def __init__(self, width: int, depth: int, entries: int = NETWORK_SIZE) -> None:
+    def __init__(self, width: int, depth: int) -> None:
         super().__init__()
-        self.width, self.depth, self.entries = width, depth, entries
+        self.width, self.depth = width, depth
         self.products = torch.float32
-        self.register_buffer("count_features", count_features(entries), persistent=False)
+        self.register_buffer("count_features", count_features(), persistent=False)
         self.first = nn.Parameter(torch.empty(self.count_features.shape[1], width))
         # The first norm rescales whatever comes in, so a small start only means that what is
         # learned soon outweighs what was drawn: a fifth of unit variance learned fastest, of the
@@ -113,15 +117,15 @@ class Network(nn.Module):
         self.policy = nn.Linear(width, 6)
         self.result = nn.Linear(width, 3)
         self.margin = nn.Linear(width, MARGIN_CLASSES)
-        rows = torch.tensor(ENTRY_ROWS[:entries])
+        rows = torch.tensor(ENTRY_ROWS)
         self.register_buffer("offsets", rows.cumsum(0) - rows, persistent=False)
 
     def table(self) -> Tensor:
-        """The rows that inputs pick, float32[R, width]; count c of entry e is offsets[e] + c."""
+        """The rows that inputs pick, float32[1135, width]; count c of entry e is offsets[e] + c."""
         return self.count_features @ self.first
 
     def features(self, inputs: Tensor) -> Tensor:
-        """What the heads read: uint8[B, E] to float32[B, width]."""
+        """What the heads read: uint8[B, 33] to float32[B, width]."""
         rows = inputs.to(torch.int64) + self.offsets
         known = functional.embedding_bag(rows, self.count_features, mode="sum")
         half = self.products != torch.float32
@@ -132,7 +136,7 @@ class Network(nn.Module):
         return functional.relu(self.norm(features))
 
     def forward(self, inputs: Tensor) -> Heads:
-        """All heads for uint8[B, E]."""
+        """All heads for uint8[B, 33]."""
         features, heads = self.features(inputs), (self.policy, self.result, self.margin)
         # One product instead of three, two of which would be too narrow for the machine.
         weights, biases = ([getattr(head, part) for head in heads] for part in ("weight", "bias"))
@@ -146,7 +150,7 @@ def operations(preset: str) -> int:
     A product of B rows with a matrix of m x n counts 2 B m n; the look-ups of the first layer, the
     norms and the like are left out.
     """
-    width, depth, _ = PRESETS[preset]
+    width, depth = PRESETS[preset]
     return 2 * (2 * depth * width * width + width * 9)
 
 

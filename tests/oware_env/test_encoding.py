@@ -3,7 +3,6 @@ import pytest
 
 from oware_env import encoding
 from oware_env.errors import OwareError
-from oware_env.exchanges import LONG_EXCHANGES, write_long_exchanges
 from oware_env.notation import Placement
 from oware_env.rules import initial_board, pack
 from oware_env.state import State
@@ -89,19 +88,6 @@ def test_a_network_sees_what_moves_and_replies_take():
     write_tactics(state.board, expected)
     assert seen.shape == (encoding.NETWORK_SIZE,) and expected.any()
     assert np.array_equal(seen[15:], expected)
-
-
-def test_a_network_that_sees_further_is_shown_long_exchanges_as_well():
-    state = State.parse("1-0-0-2-3-5-2-1-1-2-1-0-15-15-S")
-    boards, plies = np.stack([state.board, initial_board()]), np.array([3, 350], np.int32)
-    seen = encoding.network_input(boards, plies, 400, encoding.FAR_SIZE)
-    assert np.array_equal(
-        seen[:, : encoding.NETWORK_SIZE], encoding.network_input(boards, plies, 400)
-    )
-    expected = np.empty(LONG_EXCHANGES, np.uint8)
-    for row, board in zip(seen, boards, strict=True):
-        write_long_exchanges(board, expected)
-        assert np.array_equal(row[encoding.NETWORK_SIZE :], expected) and expected.any()
 
 
 @pytest.mark.parametrize("kind", ["count", "", None, 15, ["counts"]])

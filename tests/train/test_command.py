@@ -9,7 +9,7 @@ import pytest
 
 from train.command import budget_text, differences, train, with_one_budget
 from train.config import Config
-from train.replay import sample_kind
+from train.replay import SAMPLE
 
 ROOT = Path(__file__).parents[2]
 LIGHT = """
@@ -215,7 +215,7 @@ def test_truncated_replay_files_are_named_and_not_used(run, tmp_path, run_in, ca
     capsys.readouterr()
     assert run_in(tmp_path, "--resume", "runs/tiny", "--budget.games", "64") == 2
     out, err = capsys.readouterr()
-    held, rows = (size // sample_kind().itemsize for size in (len(content), len(content) + 100))
+    held, rows = len(content) // SAMPLE.itemsize, len(content + bytes(100)) // SAMPLE.itemsize
     expected = f"runs/tiny/replay/000000.rows was cut off: it holds {held:,} of {rows:,} rows"
     assert (out, err) == ("", f"error: {expected}\n")
     assert path.read_bytes() == content

@@ -113,7 +113,7 @@ def test_two_budgets_are_refused_with_both_named(given):
             "selfplay.endgames is read by alphazero only, and algorithm is 'ppo'",
         ),
         (Config, {"name": "a/b"}, "must match pattern '^[A-Za-z0-9._-]+$', not 'a/b'"),
-        (Config, {"network": "huge"}, "'medium', 'deep', 'far' or 'large', not 'huge'"),
+        (Config, {"network": "huge"}, "'medium', 'deep' or 'large', not 'huge'"),
         (Config, {"selfplays": {}}, "unknown key 'selfplays'; the nearest is 'selfplay'"),
         (Config, {"selfplay": {"simulation": 3}}, "the nearest is 'selfplay.simulations'"),
         (Config, {"workers": True}, "workers must be a valid integer, not True"),

@@ -44,23 +44,6 @@ def run(tmp_path_factory, tiny):
 
 
 @pytest.fixture(scope="module")
-def far_run(tmp_path_factory, tiny):
-    """A shorter run of a network that sees further, with lessons and a table."""
-    values = {
-        "network": "far",
-        "selfplay.endgames": "both",
-        "selfplay.table": 8,
-        "max_plies": 300,
-        "budget.games": 16,
-        "replay.keep": True,
-        "evaluation.times": 0,
-    }
-    with open_training(AlphaZero, tiny(values), None, 0.0, tmp_path_factory.mktemp("far")) as it:
-        it.train()
-    return it.run.path
-
-
-@pytest.fixture(scope="module")
 def data(run, tmp_path_factory):
     """Its data set, read without pickle."""
     path = tmp_path_factory.mktemp("data") / "all.npz"
@@ -95,20 +78,6 @@ def test_its_positions_are_those_that_the_run_put_into_its_window(run, data, tmp
     assert np.array_equal(encoded[-count:], learned.inputs)
     for name in set(COLUMNS) & set(Samples._fields):
         assert data[name][-count:].tobytes() == getattr(learned, name).tobytes(), name
-
-
-def test_positions_that_were_shown_further_are_kept_as_they_were_shown(far_run, tmp_path):
-    config, path = run_config(far_run), tmp_path / "far.npz"
-    window = ReplayWindow(config.replay, far_run / "replay", config.input_size)
-    window.restore(read_state(newest_checkpoint(far_run))["replay"])
-    learned = window.contents()
-    window.close()
-    assert learned.inputs.shape == (len(learned), 39) and len(learned) > 300
-    boards = learned.inputs[:, :14].astype(np.int8)
-    assert np.array_equal(config.inputs(boards, learned.plies), learned.inputs)
-    export_dataset(far_run, path)
-    with np.load(path, allow_pickle=False) as file:
-        assert np.array_equal(file["boards"][-len(boards) :], boards)
 
 
 def test_every_game_of_the_file_is_the_kept_game_of_its_number(run, data):

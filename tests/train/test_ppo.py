@@ -55,16 +55,6 @@ def _batch(experience):
 # --- What a unit leaves behind ---
 
 
-def test_what_a_network_that_sees_further_was_shown_is_learned_from(tiny_ppo):
-    config = tiny_ppo({"network": "far", "selfplay.games": 8})
-    inputs = play_unit(_unit(config)).samples.inputs
-    boards, plies = (
-        inputs[:, :14].astype(np.int8),
-        config.max_plies - inputs[:, 14].astype(np.int32),
-    )
-    assert inputs.shape[1] == 39 and np.array_equal(config.inputs(boards, plies), inputs)
-
-
 def test_half_of_the_games_are_live_and_the_learner_has_each_seat_in_half_of_the_rest(tiny_ppo):
     for share, counts in ((0.5, [4, 2, 2]), (0.0, [8, 0, 0]), (1.0, [0, 4, 4]), (0.25, [6, 1, 1])):
         seats = learner_seats(tiny_ppo({"ppo.pool_share": share}))

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from agents.neural.network import build_network, operations
-from agents.neural.presets import PRESETS
+from agents.neural.network import PRESETS, build_network, operations
 from train.command import run_config
 from train.profile import Profile, peak_operations, profile_text, read_profile
 
@@ -43,7 +42,7 @@ def test_the_text_gives_shares_of_all_time_and_speed_in_the_network(tiny):
 
 
 def test_operations_count_the_products_of_the_network():
-    for preset, (width, depth, _) in PRESETS.items():
+    for preset, (width, depth) in PRESETS.items():
         products = {
             f"blocks.{n}.{part}.weight" for n in range(depth) for part in ("inner", "outer")
         }

@@ -191,7 +191,7 @@ def test_another_architecture_is_refused_with_both_sides(folder):
 
 def test_an_unknown_preset_is_refused(folder):
     write(folder, network="huge")
-    message = f"{folder} holds a network 'huge', not one of tiny, small, medium, deep, far, large"
+    message = f"{folder} holds a network 'huge', not one of tiny, small, medium, deep, large"
     assert refusal(load_network, folder) == message
 
 

@@ -13,8 +13,7 @@ from agents.neural import bfloat16
 from agents.neural.checkpoint import load_network
 from agents.neural.evaluator import NetworkEvaluator
 from agents.neural.folded import fold
-from agents.neural.network import Network, build_network
-from agents.neural.presets import PRESETS
+from agents.neural.network import PRESETS, Network, build_network
 from agents.roster import CHAMPION
 from agents.search.mcts import Search
 from oware_env.encoding import network_input
@@ -38,7 +37,7 @@ def randomised(preset: str, seed: int = 0) -> Network:
 
 def own_answer(network: Network, positions: Positions, max_plies: int):
     """Policy logits and P(win) - P(loss) by the network's own forward."""
-    inputs = network_input(positions.boards, positions.plies, max_plies, network.entries)
+    inputs = network_input(positions.boards, positions.plies, max_plies)
     with torch.inference_mode():
         heads = network(torch.from_numpy(inputs))
     chances = heads.result.softmax(dim=1).numpy()
@@ -52,7 +51,7 @@ def rounded_answer(network: Network, positions: Positions, max_plies: int):
         return left.bfloat16().float() @ right.bfloat16().float()
 
     folded = fold(network, torch.device("cpu"))
-    inputs = network_input(positions.boards, positions.plies, max_plies, network.entries)
+    inputs = network_input(positions.boards, positions.plies, max_plies)
     rows = torch.from_numpy(inputs).to(torch.int64) + folded.offsets
     features = functional.embedding_bag(rows, folded.table, mode="sum") + folded.bias
     shape = features.shape[1:]
@@ -120,14 +119,13 @@ np.savez(sys.argv[2], *answer)
 
 def test_a_processor_without_bfloat16_computes_in_float32(positions, tmp_path):
     asked, files = positions(100), (tmp_path / "inputs.npy", tmp_path / "answer.npz")
-    network = load_network(CHAMPION)
-    np.save(files[0], network_input(*asked[:2], 400, network.entries))
+    np.save(files[0], network_input(*asked[:2], 400))
     # What kernels are compiled for is settled when they are imported.
     environment = os.environ | {"NUMBA_CPU_NAME": "generic"}
     command = [sys.executable, "-c", IN_ANOTHER_PROCESS, *map(str, files)]
     subprocess.run(command, env=environment, check=True)
     logits, values = np.load(files[1]).values()
-    expected_logits, expected_values = own_answer(network, asked, 400)
+    expected_logits, expected_values = own_answer(load_network(CHAMPION), asked, 400)
     assert logits == pytest.approx(expected_logits, abs=1e-4)
     assert values == pytest.approx(expected_values, abs=1e-5)
 

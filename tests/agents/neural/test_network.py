@@ -6,38 +6,34 @@ import torch
 
 from agents.neural.network import (
     MARGIN_CLASSES,
+    PRESETS,
+    TABLE_ROWS,
     build_network,
     count_features,
 )
-from agents.neural.presets import PRESETS
-from oware_env.encoding import FAR_SIZE, NETWORK_SIZE, network_input
+from oware_env.encoding import NETWORK_SIZE, network_input
 from oware_env.errors import OwareError
 
 FEATURES = 12 * 14 + 2 * 7 + 10 + 12 * 7 + 6 * 14  # of a count, see count_features
-TABLE_ROWS = 14 * 49 + 65 + 12 * 16 + 6 * 32
-# For each size of the input: rows of the table, features of a count.
-KNOWN = {NETWORK_SIZE: (TABLE_ROWS, FEATURES), FAR_SIZE: (TABLE_ROWS + 6 * 32, FEATURES + 6 * 14)}
-# preset: width, blocks, entries, parameters
+# preset: width, blocks, parameters
 SIZES = {
-    "tiny": (64, 2, NETWORK_SIZE, 46_890),
-    "small": (128, 2, NETWORK_SIZE, 126_442),
-    "medium": (128, 4, NETWORK_SIZE, 192_746),
-    "deep": (128, 8, NETWORK_SIZE, 325_354),
-    "far": (128, 8, FAR_SIZE, 336_106),
-    "large": (256, 6, NETWORK_SIZE, 911_210),
+    "tiny": (64, 2, 46_890),
+    "small": (128, 2, 126_442),
+    "medium": (128, 4, 192_746),
+    "deep": (128, 8, 325_354),
+    "large": (256, 6, 911_210),
 }
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_preset_has_its_documented_size(preset):
-    width, depth, entries, parameters = SIZES[preset]
+    width, depth, parameters = SIZES[preset]
     network = build_network(preset)
     assert (network.width, network.depth, len(network.blocks)) == (width, depth, depth)
-    assert network.entries == len(network.offsets) == entries
     assert sum(tensor.numel() for tensor in network.parameters()) == parameters
     block = 2 * width**2 + 3 * width
     heads = (6 + 3 + MARGIN_CLASSES) * (width + 1)
-    assert parameters == (KNOWN[entries][1] + 1 + 2) * width + depth * block + heads
+    assert parameters == (FEATURES + 1 + 2) * width + depth * block + heads
 
 
 def test_there_are_no_others():
@@ -47,8 +43,7 @@ def test_there_are_no_others():
 @pytest.mark.parametrize("preset", PRESETS)
 def test_heads_have_their_documented_shapes(preset, positions):
     boards, plies, _ = positions(7)
-    inputs = network_input(boards, plies, 400, PRESETS[preset].entries)
-    heads = build_network(preset)(torch.from_numpy(inputs))
+    heads = build_network(preset)(torch.from_numpy(network_input(boards, plies, 400)))
     assert [tuple(head.shape) for head in heads] == [(7, 6), (7, 3), (7, MARGIN_CLASSES)]
     assert all(head.dtype == torch.float32 and torch.isfinite(head).all() for head in heads)
 
@@ -74,7 +69,7 @@ def test_the_global_random_state_is_neither_read_nor_disturbed():
 def test_an_unknown_preset_is_refused_with_the_choices(preset):
     with pytest.raises(OwareError) as caught:
         build_network(preset)
-    message = f"network must be one of tiny, small, medium, deep, far, large, not {preset!r}"
+    message = f"network must be one of tiny, small, medium, deep, large, not {preset!r}"
     assert str(caught.value) == message
 
 
@@ -85,18 +80,14 @@ def test_blocks_start_as_the_identity():
         assert torch.equal(block(features), features)
 
 
-@pytest.mark.parametrize("preset", ["tiny", "far"])
-def test_every_entry_of_the_input_and_every_count_has_a_row_of_its_own(preset):
-    network = build_network(preset)
-    rows_known, features = KNOWN[network.entries]
-    lowest = torch.zeros(1, network.entries, dtype=torch.uint8)
-    highest = torch.tensor([[48] * 14 + [64] + [15] * 12 + [31] * 12], dtype=torch.uint8)
-    highest = highest[:, : network.entries]
+def test_every_entry_of_the_input_and_every_count_has_a_row_of_its_own():
+    network = build_network("tiny")
+    lowest = torch.zeros(1, NETWORK_SIZE, dtype=torch.uint8)
+    highest = torch.tensor([[48] * 14 + [64] + [15] * 12 + [31] * 6], dtype=torch.uint8)
     rows = (lowest + network.offsets).flatten().tolist()
     ends = (highest + network.offsets).flatten().tolist()
-    assert rows[0] == 0 and ends[-1] == rows_known - 1
-    assert network.table().shape == (rows_known, network.width)
-    assert network.count_features.shape == (rows_known, features)
+    assert rows[0] == 0 and ends[-1] == TABLE_ROWS - 1
+    assert network.table().shape == (TABLE_ROWS, 64)
     assert [end + 1 for end in ends[:-1]] == rows[1:]
     assert network(highest).policy.shape == (1, 6)
 
@@ -129,15 +120,6 @@ def test_counts_are_known_by_their_features():
     assert len(known.unique(dim=0)) == TABLE_ROWS - 2 - 18
 
 
-def test_long_exchanges_are_known_as_the_others_are_and_after_them():
-    known, longer = count_features(), count_features(FAR_SIZE)
-    rows, features = known.shape
-    assert torch.equal(longer[:rows, :features], known)
-    assert not longer[:rows, features:].any() and not longer[rows:, :features].any()
-    last = known[-32:, -14:]  # those of the last short exchange
-    assert torch.equal(longer[rows:, features:], torch.block_diag(*[last] * 6))
-
-
 def test_the_input_is_a_sum_of_rows():
     network = build_network("tiny")
     inputs = torch.tensor([[4] * 12 + [0, 0, 64] + [0] * 6 + [3] * 6 + [16] * 6], dtype=torch.uint8)
@@ -152,7 +134,7 @@ def test_the_input_is_a_sum_of_rows():
 @pytest.mark.parametrize("preset", PRESETS)
 def test_halved_products_change_little_and_their_weights_learn_in_full(preset):
     network, random = build_network(preset, 3), np.random.default_rng(0)
-    inputs = torch.from_numpy(random.integers(1, 9, (64, network.entries)).astype(np.uint8))
+    inputs = torch.from_numpy(random.integers(1, 9, (64, NETWORK_SIZE)).astype(np.uint8))
     whole = network(inputs)
     network.products = torch.bfloat16
     halved = network(inputs)
