@@ -8,9 +8,8 @@ tyro writes the help. Bottom layer of ``agents`` beside ``base``.
 
 import difflib
 import io
-import sys
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args, get_origin
@@ -130,24 +129,6 @@ def parse_command(
     if others and positional is not None:
         given.setdefault(positional, others)
     return Command(read_settings(model, config, given), config, own)
-
-
-def run_command(
-    action: Callable[[Sequence[str]], None], arguments: Sequence[str] | None = None
-) -> int:
-    """Run a command on ``arguments`` (default: this process's) and return its exit code.
-
-    A user's mistake prints ``error: ...`` on one line and gives 2, Ctrl-C gives 130.
-    """
-    try:
-        action(sys.argv[1:] if arguments is None else arguments)
-    except OwareError as error:
-        print("error:", " ".join(str(error).split()), file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("stopped", file=sys.stderr)
-        return 130
-    return 0
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from agents.settings import Settings, nearest, parse_command, run_command
+from agents.console import run_command
+from agents.settings import Settings, nearest, parse_command
 from oware_env.errors import OwareError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from oware_env.kernel import kernel_files
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("oware_env", "agents", "train")
-FILE_LINES, TEST_FILE_LINES, FUNCTION_LINES, PARAMETERS = 300, 500, 50, 5
+FILE_LINES, TEST_FILE_LINES, FUNCTION_LINES, PARAMETERS = 600, 800, 50, 5
 VAGUE_NAMES = {"utils", "util", "helpers", "helper", "manager", "managers", "common", "misc"}
 
 SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))

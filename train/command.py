@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from agents.console import run_command
 from agents.settings import (
     Settings,
     Switch,
     nearest,
     parse_command,
     read_settings,
-    run_command,
 )
 from oware_env.errors import OwareError
 from train.algorithms import algorithm_of

@@ -10,7 +10,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from agents.settings import parse_command, run_command
+from agents.console import run_command
+from agents.settings import parse_command
 from oware_env.errors import OwareError
 from train.algorithms import algorithm_of
 from train.arms import Arm, CompareSettings, read_arms, train_arm

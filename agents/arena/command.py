@@ -6,8 +6,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agents.console import run_command
 from agents.roster import describe_roster
-from agents.settings import Command, Settings, parse_command, run_command
+from agents.settings import Command, Settings, parse_command
 from oware_env.errors import OwareError
 
 if TYPE_CHECKING:

@@ -1,7 +1,6 @@
 """The command ``oware-play``: a game against an agent, or between two, in the terminal."""
 
 import io
-import os
 import sys
 from collections.abc import Sequence
 from datetime import date
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING, Literal, TextIO
 
 from pydantic import Field, model_validator
 
+from agents.console import run_command
 from agents.roster import describe_roster, make, parse_spec
-from agents.settings import Settings, parse_command, run_command
+from agents.settings import Settings, parse_command
 from oware_env.rules import Rules
 
 if TYPE_CHECKING:
@@ -64,11 +64,7 @@ def main() -> int:
     """Entry point; returns the exit code."""
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")  # what is no text is refused as no command
-    try:
-        return run_command(run)
-    except BrokenPipeError:  # the reader of a pipe went away, as `head` does: no fault
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    return run_command(run)
 
 
 def run(

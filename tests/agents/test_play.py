@@ -12,10 +12,10 @@ import sys
 import pytest
 
 import agents
+from agents.console import run_command
 from agents.play import command
 from agents.play.analysis import BAR, bar
 from agents.play.game import load_game
-from agents.settings import run_command
 from agents.tablebase.report import describe_position
 from oware_env import render
 from oware_env.records import GameRecord

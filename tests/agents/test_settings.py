@@ -7,13 +7,13 @@ from typing import Literal
 import pytest
 from pydantic import Field, ValidationError, model_validator
 
+from agents.console import run_command
 from agents.settings import (
     Settings,
     Switch,
     nearest,
     parse_command,
     read_settings,
-    run_command,
 )
 from oware_env.errors import OwareError
 

@@ -10,8 +10,8 @@ import pytest
 
 from agents.arena.report_page import game_record, tournament_page
 from agents.arena.tournament import TournamentResult, TournamentSettings, run_tournament
+from agents.console import run_command
 from agents.page import write_page
-from agents.settings import run_command
 from oware_env.records import GameRecord
 from oware_env.replay import Replay
 from train.command import train

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from agents.console import run_command
 from agents.neural.checkpoint import read_state, read_tensors
-from agents.settings import read_settings, run_command
+from agents.settings import read_settings
 from train.command import train
 from train.config import Config
 

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from agents.settings import run_command
+from agents.console import run_command
 from train.command import train
 
 WORDS = {

@@ -14,7 +14,7 @@ from train.replay import SAMPLE
 ROOT = Path(__file__).parents[2]
 LIGHT = """
 import sys
-from agents.settings import run_command
+from agents.console import run_command
 from train.command import train
 try:
     run_command(train, ["--help"])

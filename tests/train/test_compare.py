@@ -6,7 +6,7 @@ from contextlib import chdir
 import numpy as np
 import pytest
 
-from agents.settings import run_command
+from agents.console import run_command
 from train.compare import compare
 from train.compare_report import Results, verdict
 from train.config import Budget

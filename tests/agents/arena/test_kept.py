@@ -7,7 +7,7 @@ import pytest
 
 from agents.arena.command import run
 from agents.arena.tournament import TournamentSettings, read_tournament, run_tournament
-from agents.settings import run_command
+from agents.console import run_command
 from oware_env.errors import OwareError
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.settings import run_command
+from agents.console import run_command
 from agents.tablebase import build as build_module
 from agents.tablebase import files as files_module
 from agents.tablebase.build import build_table
