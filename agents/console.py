@@ -16,7 +16,7 @@ from typing import TextIO
 from oware_env.errors import OwareError
 from oware_env.files import printable
 
-MISTAKE, NO_READER = 2, 128 + 13  # exit codes; the second as of a process that SIGPIPE ended
+MISTAKE = 2  # exit code
 STOPPING = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
@@ -32,7 +32,8 @@ def run_command(
     """Run a command on ``arguments`` (default: this process's) and return its exit code.
 
     A user's mistake, or what the system refuses, prints ``error: ...`` on one line and gives 2;
-    Ctrl-C gives 130, SIGTERM 143; an output that nobody reads any more 141.
+    Ctrl-C gives 130, SIGTERM 143. A reader of the output that goes away, as ``head`` does, is no
+    fault.
     """
     _open_streams()
     try:
@@ -43,7 +44,6 @@ def run_command(
         return _say(str(error))
     except BrokenPipeError:
         _discard(sys.stdout)
-        return NO_READER
     except OSError as error:
         _discard_unwritable(sys.stdout)
         name = f"{error.filename}: " if error.filename else ""
@@ -73,7 +73,6 @@ def _flushed(code: int) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         _discard(sys.stdout)
-        return NO_READER
     except OSError as error:
         _discard_unwritable(sys.stdout)
         return _say(f"the output cannot be written: {error.strerror}")
