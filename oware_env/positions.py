@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from oware_env.errors import OwareError, shown
 from oware_env.kernel import kernel
 
 # What a random number is for: draws of different purposes never meet.
@@ -89,14 +90,33 @@ def pick_move(mask, bits):
 
 
 def as_positions(boards: np.ndarray, plies: np.ndarray, keys: np.ndarray) -> Positions:
-    """Positions from anything array-like, with the documented types. Raises on other shapes."""
+    """Positions from anything array-like, with the documented types.
+
+    Raises :class:`OwareError` for other shapes, and for values that these types cannot hold.
+    """
     positions = Positions(
-        np.ascontiguousarray(boards, np.int8),
-        np.ascontiguousarray(plies, np.int32),
-        np.ascontiguousarray(keys, np.uint64),
+        _as_type("boards", boards, np.int8),
+        _as_type("plies", plies, np.int32),
+        _as_type("keys", keys, np.uint64),
     )
-    count = len(positions.plies)
-    if positions.boards.shape != (count, 14) or positions.keys.shape != (count,):
+    count = positions.plies.size
+    if [array.shape for array in positions] != [(count, 14), (count,), (count,)]:
         shapes = ", ".join(str(array.shape) for array in positions)
-        raise ValueError(f"boards, plies and keys must be [B, 14], [B], [B], not {shapes}")
+        raise OwareError(f"boards, plies and keys must be [B, 14], [B], [B], not {shapes}")
     return positions
+
+
+def _as_type(name: str, values: np.ndarray, dtype: type) -> np.ndarray:
+    """Values as a contiguous array of a type that holds them unchanged."""
+    if isinstance(values, np.ndarray) and values.dtype == dtype:
+        return np.ascontiguousarray(values)
+    try:
+        given = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        raise OwareError(f"{name} must be an array, not {shown(values)}") from None
+    array: np.ndarray | None
+    with np.errstate(invalid="ignore"):
+        array = np.ascontiguousarray(given, dtype) if given.dtype.kind in "iuf" else None
+    if array is None or not np.array_equal(array, given):
+        raise OwareError(f"{name} must be whole numbers of {np.dtype(dtype)}, not {shown(values)}")
+    return array

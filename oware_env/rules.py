@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from oware_env.errors import OwareError
+from oware_env.errors import OwareError, shown, whole_number
 from oware_env.kernel import kernel
 
 HOUSES = 6  # houses of one side, and so moves
@@ -22,6 +22,7 @@ MOVER_STORE = 12
 OPPONENT_STORE = 13
 SEEDS = 48
 MAJORITY_SEEDS = 25
+MOST_PLIES = 2**31 - 1  # of a move limit
 
 # Why a game is over; RUNNING is "it is not".
 RUNNING, MAJORITY, NO_FEEDING_MOVE, MOVE_LIMIT = 0, 1, 2, 3
@@ -56,24 +57,29 @@ AWARI = Rules(400, SLAM_CAPTURES, NEVER_LEAVE_EMPTY, REST_TO_OPPONENT, EVEN_SPLI
 def describe_rules(rules: Rules) -> str:
     """A rule set in words, for messages: ``"abapa (at most 400 plies)"``."""
     names = {Rules()[1:]: "abapa", AWARI[1:]: "awari"}
-    return (
-        f"{names.get(rules[1:], f'variant {tuple(rules[1:])}')} (at most {rules.max_plies} plies)"
-    )
+    name = names.get(rules[1:]) or f"variant {shown(tuple(rules[1:]))}"
+    return f"{name} (at most {shown(rules.max_plies)} plies)"
 
 
 def require_abapa(rules: Rules) -> Rules:
-    """Return ``rules`` when games can be played under them, else raise :class:`OwareError`."""
+    """``rules`` as plain ints when games can be played under them.
+
+    Raises :class:`OwareError` otherwise.
+    """
     if not isinstance(rules, Rules):
-        raise OwareError(f"rules must be a Rules value such as Rules(max_plies=400), not {rules!r}")
+        raise OwareError(
+            f"rules must be a Rules value such as Rules(max_plies=400), not {shown(rules)}"
+        )
+    rules = Rules(*map(whole_number, rules, Rules._fields))
     if rules[1:] != Rules()[1:]:
         raise OwareError(
             f"games are played under abapa, not {describe_rules(rules)}: "
             "other rule sets are for the kernels and the tablebase"
         )
-    if isinstance(rules.max_plies, bool) or not isinstance(rules.max_plies, int | np.integer):
-        raise OwareError(f"max_plies must be a whole number, not {rules.max_plies!r}")
-    if not 1 <= rules.max_plies <= 2**31 - 1:
-        raise OwareError(f"max_plies must be between 1 and 2147483647, not {rules.max_plies}")
+    if not 1 <= rules.max_plies <= MOST_PLIES:
+        raise OwareError(
+            f"max_plies must be between 1 and {MOST_PLIES}, not {shown(rules.max_plies)}"
+        )
     return rules
 
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oware_env import notation, render
-from oware_env.errors import OwareError
+from oware_env.errors import OwareError, shown, whole_number
 from oware_env.explain import MoveReport, explain_move, house_of, why_not_offered
-from oware_env.notation import Placement, move_letter
+from oware_env.notation import Placement, move_letter, read_side
 from oware_env.rules import (
     REASONS,
     Rules,
@@ -45,7 +45,7 @@ class IllegalMove(OwareError):
     def __init__(self, position: str, move: Any, legal_moves: Sequence[str], why: str) -> None:
         self.position, self.move, self.legal_moves, self.why = position, move, legal_moves, why
         offered = " ".join(legal_moves) or "none"
-        super().__init__(f"illegal move {move!r} in {position}: {why}; legal moves: {offered}")
+        super().__init__(f"illegal move {shown(move)} in {position}: {why}; legal moves: {offered}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return IllegalMove, (self.position, self.move, self.legal_moves, self.why)
@@ -57,6 +57,19 @@ def outcome_of(board: np.ndarray, reason: int, south_to_move: bool) -> Outcome:
     scores = (int(mover), int(opponent)) if south_to_move else (int(opponent), int(mover))
     winner = None if scores[0] == scores[1] else "south" if scores[0] > scores[1] else "north"
     return Outcome(winner, REASONS[reason], scores)
+
+
+def _counts(board: np.ndarray) -> list[int]:
+    """The 14 numbers of a mover-relative board, which may be anything."""
+    if not isinstance(board, np.ndarray):
+        try:
+            return _counts(np.array([whole_number(count, "a number of seeds") for count in board]))
+        except TypeError:
+            raise OwareError(f"a board must be 14 integers, not {shown(board)}") from None
+    if board.shape != (14,) or board.dtype.kind not in "iu":
+        raise OwareError(f"a board must be 14 integers, not {board.dtype} of shape {board.shape}")
+    counts: list[int] = board.tolist()
+    return counts
 
 
 class State:
@@ -97,32 +110,26 @@ class State:
     @classmethod
     def from_placement(cls, placement: Placement, rules: Rules = Rules(), ply: int = 0) -> "State":
         """The state of counts in seats; raises :class:`OwareError` when it cannot stand."""
-        notation.check_placement(placement)
-        require_abapa(rules)
-        if isinstance(ply, bool) or not isinstance(ply, int | np.integer):
-            raise OwareError(f"ply must be a whole number, not {ply!r}")
+        houses, stores, south = notation.check_placement(placement)
+        rules, ply = require_abapa(rules), whole_number(ply, "ply")
         if not 0 <= ply <= rules.max_plies:
-            raise OwareError(f"ply must be between 0 and max_plies {rules.max_plies}, not {ply}")
-        houses, stores, south = placement
+            raise OwareError(
+                f"ply must be between 0 and max_plies {rules.max_plies}, not {shown(ply)}"
+            )
         rows = houses if south else houses[6:] + houses[:6]
         board = np.array(rows + (stores if south else stores[::-1]), np.int8)
-        return cls._of(board, south, int(ply), rules)
+        return cls._of(board, south, ply, rules)
 
     @classmethod
     def from_board(
         cls, board: np.ndarray, south_to_move: bool, rules: Rules = Rules(), ply: int = 0
     ) -> "State":
         """The state of a mover-relative board, int8[14] or 14 other integers."""
-        board = np.asarray(board)
-        if board.shape != (14,) or board.dtype.kind not in "iu":
-            raise OwareError(
-                f"a board must be 14 integers, not {board.dtype} of shape {board.shape}"
-            )
-        counts = board.tolist()
+        counts, south_to_move = _counts(board), read_side(south_to_move)
         rows = (counts[:6], counts[6:12])
         south, north = rows if south_to_move else rows[::-1]
         stores = (counts[12], counts[13]) if south_to_move else (counts[13], counts[12])
-        placement = Placement((*south, *north), stores, bool(south_to_move))
+        placement = Placement((*south, *north), stores, south_to_move)
         return cls.from_placement(placement, rules, ply)
 
     @classmethod

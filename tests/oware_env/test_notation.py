@@ -43,6 +43,13 @@ def test_surrounding_blanks_are_forgiven():
         ("4-4-4-4-x-4-4-4-4-4-4-4-0-0-S", "holds 'x' where a number of seeds belongs"),
         ("4-4-4-4-4.0-4-4-4-4-4-4-4-0-0-S", "holds '4.0' where a number"),
         ("4-4-4-4-٤-4-4-4-4-4-4-4-0-0-S", "where a number of seeds belongs"),
+        ("4-4-4-4-04-4-4-4-4-4-4-4-0-0-S", "holds '04' where a number of seeds belongs"),
+        ("4-4-4-4-4-4-4-4-4-4-4-4-00-0-S", "holds '00' where a number of seeds belongs"),
+        ("4-4-4-4-４-4-4-4-4-4-4-4-0-0-S", "where a number of seeds belongs"),
+        ("4-4-4-4- 4-4-4-4-4-4-4-4-0-0-S", "holds ' 4' where a number of seeds belongs"),
+        ("4-4-4-4-4\n-4-4-4-4-4-4-4-0-0-S", "where a number of seeds belongs"),
+        ("4-4-4-4-4-4-4-4-4-4-4-4-0-0- S", "must end in S or N (the side to move), not ' S'"),
+        ("4-4-4-4-4-4-4-4-4-4-4-4-0-0-Ｓ", "must end in S or N"),
         ("4-4-4-4-²-4-4-4-4-4-4-4-0-0-S", "where a number of seeds belongs"),
         ("4-4-4-4-+4-4-4-4-4-4-4-4-0-0-S", "holds '+4' where a number of seeds belongs"),
         ("9" * 5000 + "-4-4-4-4-4-4-4-4-4-4-4-0-0-S", "where a number of seeds belongs"),
@@ -94,6 +101,17 @@ def test_finished_and_extreme_positions_are_accepted(text):
         (Placement((-1, *(4,) * 11), (5, 0), True), "holds a negative number of seeds"),
         (Placement((4,) * 12, (1, -1), True), "holds a negative number of seeds"),
         (Placement((4,) * 12, (0, 1), True), "holds 49 seeds"),
+        (Placement((4.5, 3.5, *(4,) * 10), (0, 0), True), "seeds must be a whole number, not 4.5"),
+        (Placement((4.0,) * 12, (0, 0), True), "must be a whole number, not 4.0"),
+        (Placement((4,) * 12, (False, 0), True), "must be a whole number, not False"),
+        (Placement(("4",) * 12, (0, 0), True), "must be a whole number, not '4'"),
+        (Placement("4" * 12, (0, 0), True), "must be a whole number, not '4'"),
+        (Placement((10**5000, *(4,) * 11), (0, 0), True), "seeds, it must hold 48"),
+        (Placement((4,) * 12, (0, 0), "N"), "True for South or False for North, not 'N'"),
+        (Placement((4,) * 12, (0, 0), 1), "True for South or False for North, not 1"),
+        (Placement(3, (0, 0), True), "a placement is (12 houses, 2 stores, whether South"),
+        (None, "a placement is (12 houses, 2 stores, whether South is to move), not None"),
+        ((1, 2), "a placement is (12 houses, 2 stores, whether South is to move), not (1, 2)"),
     ],
 )
 def test_a_placement_that_cannot_stand_is_refused(placement, message):
@@ -117,6 +135,11 @@ def test_each_move_has_a_letter_of_its_side(south):
         ("AB", True, "'AB' is not a move"),
         ("ab", False, "'ab' is not a move: North plays one letter a-f"),
         ("2", False, "'2' is not a move"),
+        (2, False, "2 is not a move"),
+        (None, True, "None is not a move"),
+        (b"A", True, "b'A' is not a move"),
+        ("A" * 1000, True, "A ... is not a move"),
+        ("A", "S", "True for South or False for North, not 'S'"),
     ],
 )
 def test_a_wrong_letter_is_refused(text, south, message):
@@ -135,3 +158,24 @@ def test_a_run_of_moves_survives_text_and_back(south):
 def test_a_wrong_move_in_a_run_is_named_by_its_number():
     message = refusal(notation.parse_moves, "FfEC", True)
     assert message == "move 4: 'C' is not North's house: North plays a-f"
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "message"),
+    [
+        (notation.move_letter, (6, True), "a move is 0-5, not 6"),
+        (notation.move_letter, (-1, True), "a move is 0-5, not -1"),
+        (notation.move_letter, (10**5000, True), "a move is 0-5, not int of very many digits"),
+        (notation.move_letter, (2.0, True), "a move must be a whole number, not 2.0"),
+        (notation.move_letter, (True, True), "a move must be a whole number, not True"),
+        (notation.move_letter, (2, "N"), "True for South or False for North, not 'N'"),
+        (notation.format_moves, ([2, 7], True), "a move is 0-5, not 7"),
+        (notation.format_moves, ([2], None), "True for South or False for North, not None"),
+        (notation.parse_moves, (5, True), "moves are a run of letters such as FfEc, not 5"),
+        (notation.parse_moves, ("F", 1), "True for South or False for North, not 1"),
+        (notation.format_position, ((4.5,) * 12, (0, 0), True), "a whole number, not 4.5"),
+        (notation.format_position, ((4,) * 12, (0, 0), "N"), "True for South or False for North"),
+    ],
+)
+def test_what_is_no_move_number_or_side_is_refused_both_ways(function, arguments, message):
+    assert message in refusal(function, *arguments)

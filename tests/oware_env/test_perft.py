@@ -79,3 +79,32 @@ def test_the_board_given_is_left_as_it_is():
 def test_a_depth_too_small_is_refused(count, depth, least):
     with pytest.raises(OwareError, match=f"depth must be at least {least}, not {depth}"):
         count(initial_board(), depth)
+
+
+@pytest.mark.parametrize("count", [perft, perft_split])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((initial_board(), 1.0), "depth must be a whole number, not 1.0"),
+        ((initial_board(), True), "depth must be a whole number, not True"),
+        ((initial_board(), 1001), "depth must be at most 1000, not 1001"),
+        ((initial_board(), 10**5000), "depth must be at most 1000, not int of very many digits"),
+        ((initial_board(), 1, -1), "ply must be between 0 and max_plies 400, not -1"),
+        ((initial_board(), 1, 401), "ply must be between 0 and max_plies 400, not 401"),
+        ((initial_board(), 1, 0, 0), "max_plies must be between 1 and 2147483647, not 0"),
+        ((initial_board(), 1, 0, 2.5), "max_plies must be a whole number, not 2.5"),
+        ((np.zeros(3, np.int8), 1), "a board must be 14 integers, not int8 of shape"),
+        ((np.full(14, 4.0), 1), "a board must be 14 integers, not float64 of shape"),
+        (([[1], 2], 1), "a board must be 14 integers, not"),
+        ((np.full(14, 100, np.int8), 1), "a board holds 48 seeds, not .100, 100"),
+        ((np.array([-4, *[4] * 13]), 1), "a board holds 48 seeds, not .-4, 4"),
+    ],
+)
+def test_what_the_kernel_could_not_bear_is_refused(count, arguments, message):
+    with pytest.raises(OwareError, match=message):
+        count(*arguments)
+
+
+def test_the_greatest_depth_is_counted():
+    loop = State.parse("1-0-0-0-0-0-1-0-0-0-0-0-23-23-S").board
+    assert perft(loop, 1000, max_plies=2000) == 1

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from oware_env import positions
-from oware_env.positions import count_moves, game_keys, pick_move, to_unit
+from oware_env.errors import OwareError
+from oware_env.positions import as_positions, count_moves, game_keys, pick_move, to_unit
 from oware_env.rules import initial_board
 
 PURPOSES = (
@@ -135,3 +136,26 @@ def test_positions_get_their_documented_types():
 def test_positions_of_other_shapes_are_refused(boards, plies, keys):
     with pytest.raises(ValueError, match=r"must be \[B, 14\], \[B\], \[B\], not"):
         positions.as_positions(boards, plies, keys)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"boards": np.full((2, 14), 4.5)}, "boards must be whole numbers of int8"),
+        ({"boards": np.full((2, 14), 300)}, "boards must be whole numbers of int8"),
+        ({"boards": [[1], [2, 3]]}, "boards must be an array, not"),
+        ({"boards": "x"}, "boards must be whole numbers of int8, not 'x'"),
+        ({"boards": np.zeros((2, 13), np.int8)}, "must be .B, 14., .B., .B., not .2, 13"),
+        ({"plies": [0, 2**31]}, "plies must be whole numbers of int32"),
+        ({"plies": np.zeros((2, 1), np.int32)}, "must be .B, 14., .B., .B., not"),
+        ({"plies": np.zeros((), np.int32)}, "must be .B, 14., .B., .B., not"),
+        ({"keys": [0, -1]}, "keys must be whole numbers of uint64"),
+        ({"keys": [0.5, 1.0]}, "keys must be whole numbers of uint64"),
+        ({"keys": [np.nan, 1.0]}, "keys must be whole numbers of uint64"),
+    ],
+)
+def test_nothing_is_changed_to_fit_the_documented_types(change, message):
+    given = {"boards": np.full((2, 14), 4), "plies": [0, 1], "keys": np.zeros(2)}
+    assert as_positions(**given).boards.dtype == np.int8
+    with pytest.raises(OwareError, match=message):
+        as_positions(**(given | change))

@@ -60,6 +60,12 @@ def test_north_plays_small_letters():
     ("text", "move", "why"),
     [
         (START, "a", "'a' is not South's house: South plays A-F"),
+        pytest.param(START, 10**5000, "a move is 0-5", id="very many digits"),
+        (START, np.zeros((3, 3)), "a move is an integer 0-5 or a house letter"),
+        (START, "F" * 100_000, "is not a move: South plays one letter A-F"),
+        (START, "F\n", "'F\\n' is not a move"),
+        (START, np.bool_(True), "a move is an integer 0-5 or a house letter"),
+        (START, b"F", "a move is an integer 0-5 or a house letter"),
         (START, "G", "'G' is not a move: South plays one letter A-F"),
         (START, "", "'' is not a move"),
         (START, 6, "a move is 0-5"),
@@ -84,6 +90,7 @@ def test_a_move_not_offered_is_refused_with_its_reason(text, move, why):
     message = str(error)
     assert "\n" not in message
     assert message.startswith("illegal move ") and text in message and error.why in message
+    assert len(message) < 400
     assert message.endswith("legal moves: " + (" ".join(state.legal_letters) or "none"))
     assert state == State.parse(text)
 
@@ -115,6 +122,16 @@ def test_an_illegal_move_survives_pickling():
         (START, {"ply": "3"}, "ply must be a whole number, not '3'"),
         (START, {"rules": AWARI}, "games are played under abapa, not awari"),
         (START, {"rules": Rules(max_plies=0)}, "max_plies must be between 1 and"),
+        (START, {"ply": 10**5000}, "max_plies 400, not int of very many digits"),
+        (START, {"ply": np.float32(3)}, "ply must be a whole number"),
+        (START, {"rules": Rules(max_plies=10**5000)}, "not int of very many digits"),
+        (START, {"rules": Rules(max_plies=400.0)}, "max_plies must be a whole number, not 400.0"),
+        (START, {"rules": Rules(max_plies=True)}, "max_plies must be a whole number, not True"),
+        (START, {"rules": Rules(400, False)}, "slam must be a whole number, not False"),
+        (START, {"rules": Rules(400, 0, 0.0)}, "feeding must be a whole number, not 0.0"),
+        (START, {"rules": Rules(400, 0, 0, 10**5000)}, "games are played under abapa, not variant"),
+        (START, {"rules": (400, 0, 0, 0, 0)}, "rules must be a Rules value"),
+        (START, {"rules": None}, "rules must be a Rules value"),
     ],
 )
 def test_a_position_that_cannot_stand_is_refused(text, options, message):
@@ -139,6 +156,13 @@ def test_awari_is_refused_wherever_a_state_is_made():
         (np.full(13, 4), "a board must be 14 integers, not int64 of shape (13,)"),
         (np.full((2, 14), 4), "not int64 of shape (2, 14)"),
         (np.full(14, 4.5), "a board must be 14 integers, not float64 of shape (14,)"),
+        ([4.0] * 12 + [0, 0], "a number of seeds must be a whole number, not 4.0"),
+        ([True] * 14, "a number of seeds must be a whole number, not True"),
+        (np.ones(14, bool), "a board must be 14 integers, not bool of shape (14,)"),
+        ([[4, 4], [4]], "a number of seeds must be a whole number, not [4, 4]"),
+        ([10**30] * 14, "a board must be 14 integers, not object of shape (14,)"),
+        (None, "a board must be 14 integers, not None"),
+        (7, "a board must be 14 integers, not 7"),
         ([4] * 14, "holds 56 seeds"),
         ([-1, *[4] * 11, 5, 0], "holds a negative number of seeds"),
         ([300, *[0] * 12, -252], "holds a negative number of seeds"),
@@ -248,3 +272,23 @@ def test_a_scene_shows_the_last_move():
     assert State.parse(UNFED).scene(show_legal=False).legal == ()
     north = State.initial().play("A").play("f").scene()
     assert (north.origin, north.path) == (11, (0, 1, 2, 3))
+
+
+@pytest.mark.parametrize("side", ["N", "S", 0, 1, None, 1.0])
+def test_a_side_is_south_or_it_is_not(side):
+    placement = Placement((4,) * 12, (0, 0), side)
+    for make, arguments in (
+        (State.from_placement, (placement,)),
+        (State.from_board, (initial_board(), side)),
+    ):
+        assert "True for South or False for North" in refusal(make, *arguments)
+
+
+def test_numbers_of_numpy_become_plain_ones():
+    houses, stores = np.full(12, 4, np.int8), np.zeros(2, np.uint16)
+    rules = Rules(np.int64(300))
+    placement = Placement(houses, stores, np.bool_(False))
+    state = State.from_placement(placement, rules, np.int32(3))
+    assert state == State.parse(START[:-1] + "N", Rules(300), 3)
+    assert [type(number) for number in (state.ply, *state.rules)] == [int] * 6
+    assert type(state.south_to_move) is bool and repr(state).endswith("ply=3)")
