@@ -82,8 +82,14 @@ def write_whole(path: str | os.PathLike[str], content: bytes | memoryview | str)
 
     Raises OwareError, with what was there before untouched, when the disk does not take it.
     """
+    if isinstance(content, str):
+        try:
+            content = content.encode("utf-8")
+        except UnicodeEncodeError as error:
+            letter = ascii(content[error.start])
+            raise OwareError(f"{path} cannot be written: {letter} is no letter") from None
     with written_whole(path) as file:
-        file.write(content.encode("utf-8") if isinstance(content, str) else content)
+        file.write(content)
 
 
 @contextmanager
@@ -93,6 +99,8 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Raises OwareError as :func:`write_whole` does.
     """
     path = Path(path)
+    if not path.name:
+        raise OwareError(f"{path} cannot be written: it is a folder")
     part = path.with_name(f".{path.name[:200]}.{os.getpid()}.part")
     with said(path, "cannot be written"):
         try:

@@ -6,7 +6,10 @@ maker adds), holds nothing pickled, and is written whole or not at all.
 
 import io
 import json
+import math
 import os
+import struct
+import warnings
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -16,8 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oware_env.batch import seat_scores
-from oware_env.errors import OwareError
+from oware_env.errors import OwareError, shown
+from oware_env.files import parse_json, said, write_whole
 from oware_env.kernel import kernel
+from oware_env.ogn import check_tags
 from oware_env.rules import BOARD, REASONS, RUNNING, SEEDS, Rules, play, require_abapa, status
 from oware_env.state import State
 
@@ -30,16 +35,26 @@ _COLUMNS = {
     "moves": np.int8,
     "offsets": np.int64,
 }
+_COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+# Games grow ten to a hundred times when unpacked; a file that grows more was made to fill memory.
+_GROWTH, _HARMLESS = 300, 2**30
 # Whatever zipfile, zlib and numpy raise on bytes that are no (longer a) file of arrays.
 _UNREADABLE = (
-    OSError,
     ValueError,
-    KeyError,
+    LookupError,
+    TypeError,
+    AttributeError,
     EOFError,
     SyntaxError,
     MemoryError,
     OverflowError,
     RuntimeError,
+    Warning,
+    struct.error,
     zlib.error,
     zipfile.BadZipFile,
 )
@@ -109,34 +124,73 @@ def _play_out(games: GameArrays) -> GameResults:
 
 def _checked(games: GameArrays) -> GameArrays:
     """The games with the documented types; raises for arrays that do not fit together."""
-    require_abapa(games.rules)
+    if not isinstance(games, GameArrays):
+        raise OwareError(f"games must be a GameArrays, not {shown(games)}")
+    rules = require_abapa(games.rules)
     columns = {name: _column(name, getattr(games, name)) for name in _COLUMNS}
+    _check_shapes({name: column.shape for name, column in columns.items()})
     boards, south_to_move, plies, moves, offsets = columns.values()
-    count = plies.size
-    shapes = ((count, BOARD), (count,), (count,), (moves.size,), (count + 1,))
-    for (name, column), shape in zip(columns.items(), shapes, strict=True):
-        if column.shape != shape:
-            raise OwareError(f"{name} must have shape {shape}, not {column.shape}")
     ends = offsets[[0, -1]].tolist()
-    if ends != [0, moves.size] or (np.diff(offsets) < 0).any():
+    if ends != [0, moves.size] or (offsets[1:] < offsets[:-1]).any():
         raise OwareError(f"offsets must rise from 0 to the {moves.size} moves, not {ends}")
-    if len(games.tags) not in (0, count):
-        raise OwareError(f"tags must be one a game ({count}) or none, not {len(games.tags)}")
-    games = games._replace(
-        boards=boards, south_to_move=south_to_move, plies=plies, moves=moves, offsets=offsets
-    )
+    games = GameArrays(boards, south_to_move, plies, moves, offsets, rules, games.tags, games.about)
+    _check_words(games)
     _check_starts(games)
     return games
 
 
+def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Raise unless the shapes, by column, are those of the same games."""
+    count, moves = math.prod(shapes["plies"]), math.prod(shapes["moves"])
+    wanted = {
+        "boards": (count, BOARD),
+        "south_to_move": (count,),
+        "plies": (count,),
+        "moves": (moves,),
+        "offsets": (count + 1,),
+    }
+    for name, shape in wanted.items():
+        if shapes[name] != shape:
+            raise OwareError(f"{name} must have shape {shape}, not {shapes[name]}")
+
+
+def _check_words(games: GameArrays) -> None:
+    """Raise for tags that are no text, and for what its maker adds when that is no JSON."""
+    tags, count = games.tags, len(games.boards)
+    if not isinstance(tags, Sequence) or isinstance(tags, str | bytes):
+        raise OwareError(f"tags must be a list of names and values, not {shown(tags)}")
+    if len(tags) not in (0, count):
+        raise OwareError(f"tags must be one a game ({count}) or none, not {len(tags)}")
+    for game, named in enumerate(tags):
+        try:
+            check_tags(named)
+        except OwareError as error:
+            raise OwareError(f"game {game}: {error}") from None
+    if games.about is not None and not isinstance(games.about, Mapping):
+        raise OwareError(f"about must be names and values, not {shown(games.about)}")
+    _as_json(games.about)
+
+
+def _as_json(about: Mapping[str, Any] | None) -> str:
+    try:
+        return json.dumps(about, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        why = " ".join(str(error).split())
+        raise OwareError(f"about must be what JSON can hold: {why}") from None
+
+
 def _column(name: str, values: Any) -> np.ndarray:
     """Values as a contiguous array of the documented type; raises when that would change them."""
-    values = np.asarray(values)
     dtype = np.dtype(_COLUMNS[name])
+    try:
+        values = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        raise OwareError(f"{name} must be {dtype}, not {shown(values)}") from None
     if values.dtype.kind not in ("b" if dtype.kind == "b" else "iu"):
         raise OwareError(f"{name} must be {dtype}, not {values.dtype}")
     column = np.ascontiguousarray(values, dtype)
-    if column.dtype != values.dtype and not np.array_equal(column, values):
+    same = column.dtype == values.dtype or np.array_equal(column, values)
+    if not same or (dtype.kind == "b" and (column.view(np.uint8) > 1).any()):
         raise OwareError(f"{name} holds a number that {dtype} cannot")
     return column
 
@@ -185,8 +239,8 @@ def save_arrays(path: str | os.PathLike[str], games: GameArrays) -> GameResults:
         "about": games.about,
         "tags": [dict(tags) for tags in games.tags] if any(games.tags) else [],
     }
-    text = json.dumps(about).encode()
-    _write_whole(Path(path), columns | {"metadata": np.frombuffer(text, np.uint8)})
+    text = _as_json(about).encode()
+    write_whole(path, _packed(columns | {"metadata": np.frombuffer(text, np.uint8)}))
     return results
 
 
@@ -204,30 +258,16 @@ def _packed(columns: Mapping[str, np.ndarray]) -> memoryview:
     return packed.getbuffer()
 
 
-def _write_whole(path: Path, columns: Mapping[str, np.ndarray]) -> None:
-    """Write beside ``path``, flush to the disk, then rename: no reader ever sees a part."""
-    packed = _packed(columns)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with temporary.open("wb") as file:
-            file.write(packed)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise OwareError(f"cannot save games to {path}: {error.strerror or error}") from None
-
-
 def load_arrays(path: str | os.PathLike[str]) -> tuple[GameArrays, GameResults]:
     """The games of a file and their results, checked by replay.
 
     Raises one-line :class:`OwareError` for a file that is missing, damaged or something else.
     """
     try:
-        columns, metadata = _read(Path(path))
-    except FileNotFoundError:
-        raise OwareError(f"there is no file {path}") from None
+        with said(path, "cannot be read"):
+            columns, metadata = _read(Path(path))
+    except OwareError:
+        raise
     except _UNREADABLE as error:
         why = " ".join(str(error).split()) or type(error).__name__
         raise OwareError(f"{path} is not a whole file of games: {why}") from None
@@ -242,28 +282,62 @@ def load_arrays(path: str | os.PathLike[str]) -> tuple[GameArrays, GameResults]:
 
 def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """All columns and the metadata of a file."""
-    with path.open("rb") as file:
+    with path.open("rb") as file, warnings.catch_warnings():
+        warnings.simplefilter("error")  # of numpy, about headers that nothing here writes
         if file.read(2) != b"PK":
             raise ValueError("it is no NPZ file")
         file.seek(0)
-        with np.load(file, allow_pickle=False) as archive:
+        with zipfile.ZipFile(file) as archive:
+            _check_members(archive, path.stat().st_size)
             names = [*_COLUMNS, *GameResults._fields]
-            columns = {name: archive[name] for name in names}
-            metadata = json.loads(archive["metadata"].tobytes())
+            columns = {name: _member(archive, name) for name in names}
+            metadata = parse_json(_member(archive, "metadata").tobytes())
     if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
         raise ValueError(f"its metadata does not say {FORMAT!r}")
     return columns, metadata
 
 
+def _check_members(archive: zipfile.ZipFile, size: int) -> None:
+    """Raise, before anything large is read, when the arrays are not as a file of games has them.
+
+    ``size``: bytes of the whole file.
+    """
+    shapes, total = {}, 0
+    for name in (*_COLUMNS, *GameResults._fields, "metadata"):
+        member = archive.getinfo(f"{name}.npy")
+        if member.compress_type not in _COMPRESSIONS:
+            raise ValueError(f"{name} is compressed in another way than deflate")
+        with archive.open(member) as content:
+            version = np.lib.format.read_magic(content)
+            if version not in _HEADERS:
+                raise ValueError(f"{name} is an array of version {version}")
+            shapes[name], _, dtype = _HEADERS[version](content)
+            length = content.tell() + math.prod(shapes[name]) * dtype.itemsize
+        if dtype.hasobject or length != member.file_size:
+            raise ValueError(f"{name} does not hold the numbers it is said to hold")
+        total += member.file_size
+    if total > _HARMLESS and total > _GROWTH * size:
+        raise ValueError(f"its {size} bytes would grow to {total}")
+    _check_shapes(shapes)
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+    with archive.open(f"{name}.npy") as content:
+        array = np.lib.format.read_array(content, allow_pickle=False)
+        content.read(1)  # at the end the checksum is compared
+    return array
+
+
 def _from_metadata(columns: dict[str, np.ndarray], metadata: dict[str, Any]) -> GameArrays:
-    if metadata.get("version") != VERSION:
-        raise OwareError(f"format version is {metadata.get('version')!r}, this reads {VERSION}")
+    version = metadata.get("version")
+    if type(version) is not int or version != VERSION:
+        raise OwareError(f"format version is {shown(version)}, this reads {VERSION}")
     stated = metadata.get("rules")
     if not isinstance(stated, dict) or set(stated) != set(Rules._fields):
-        raise OwareError(f"rules must state {', '.join(Rules._fields)}, not {stated!r}")
+        raise OwareError(f"rules must state {', '.join(Rules._fields)}, not {shown(stated)}")
     tags = metadata.get("tags")
     if not isinstance(tags, list) or not all(isinstance(one, dict) for one in tags):
-        raise OwareError(f"tags must be a list of names and values, not {tags!r}")
+        raise OwareError(f"tags must be a list of names and values, not {shown(tags)}")
     boards, south_to_move, plies, moves, offsets = (columns[name] for name in _COLUMNS)
     return GameArrays(
         boards, south_to_move, plies, moves, offsets, Rules(**stated), tags, metadata.get("about")

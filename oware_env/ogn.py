@@ -1,6 +1,6 @@
 """The grammar of Oware Game Notation: text into tags and words of games, each with its line.
 
-Knows no rules and no moves; ``records`` gives the words their meaning. The notation is that of
+Knows no rules and no moves; ``ogn_reader`` gives the words their meaning. The notation is that of
 Auale: tag pairs in square brackets, then moves; comments (``{...}``, ``; ...``) and variations in
 parentheses are skipped.
 """
@@ -8,14 +8,13 @@ parentheses are skipped.
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from os import PathLike
-from pathlib import Path
 from typing import NamedTuple
 
-from oware_env.errors import OwareError
+from oware_env.errors import OwareError, shown
 
-RESULT = re.compile(r"\d+-\d+|\*")
-LONGEST = 40  # characters of a move, a result or a position: none that means anything has more
+RESULT = re.compile(r"\d+-\d+|1/2-1/2|\*", re.ASCII)
+_SHOWN = 40  # characters of a move, a result or a position: none that means anything has more
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")  # a tab is harmless
 _TAG_NAME = re.compile(r"\w+", re.ASCII)
 _TOKEN = re.compile(
     r"""
@@ -37,7 +36,7 @@ class Word(NamedTuple):
     @property
     def shown(self) -> str:
         """The text for a message: short, and nothing in it that a terminal would obey."""
-        brief = self.text[:LONGEST]
+        brief = self.text if len(self.text) <= _SHOWN else self.text[:_SHOWN] + " ..."
         return brief if brief.isprintable() else repr(brief)
 
 
@@ -49,19 +48,6 @@ class OgnGame(NamedTuple):
     words: list[Word]  # move numbers, moves, result
 
 
-def read_text(path: str | PathLike[str]) -> str:
-    """The text of a file. Raises :class:`OwareError` that names it when there is none to read."""
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise OwareError(f"cannot read {path}: {error.strerror}") from None
-    try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise OwareError(f"{path} is no OGN file: line {line} is not text in UTF-8") from None
-
-
 def split_games(text: str) -> list[OgnGame]:
     """The games of a text, which may hold several. Raises :class:`OwareError` naming the line."""
     games: list[OgnGame] = []
@@ -71,7 +57,9 @@ def split_games(text: str) -> list[OgnGame]:
             games.append(OgnGame(word.line, {}, []))
         if name:
             if name in games[-1].tags:
-                raise OwareError(f"line {word.line}: tag {name!r} stands twice in one game")
+                raise OwareError(f"line {word.line}: tag {shown(name)} stands twice in one game")
+            if _CONTROL.search(word.text):
+                raise OwareError(f"line {word.line}: tag {shown(name)} holds a control character")
             games[-1].tags[name] = word
         else:
             games[-1].words.append(word)
@@ -98,7 +86,7 @@ def _tokens(text: str) -> Iterator[tuple[str, Word]]:
         elif not opened and match["name"]:
             yield match["name"], Word(re.sub(r"\\(.)", r"\1", match["value"]), line)
         elif not opened and match["word"]:
-            yield "", Word(match["word"][:LONGEST], line)
+            yield "", Word(match["word"], line)
         line += match[0].count("\n")
         place = match.end()
     if opened:
@@ -116,11 +104,13 @@ def _complaint(text: str, place: int) -> str:
 
 def check_tags(tags: Mapping[str, str]) -> None:
     """Raise :class:`OwareError` for a tag that cannot be written."""
+    if not isinstance(tags, Mapping):
+        raise OwareError(f"tags are texts by name, not {shown(tags)}")
     for name, value in tags.items():
         if not (isinstance(name, str) and _TAG_NAME.fullmatch(name)):
-            raise OwareError(f"a tag's name is letters, digits and '_', not {name!r}")
-        if not isinstance(value, str) or "\n" in value or "\r" in value:
-            raise OwareError(f"tag {name!r} must be one line of text, not {value!r}")
+            raise OwareError(f"a tag's name is letters, digits and '_', not {shown(name)}")
+        if not isinstance(value, str) or _CONTROL.search(value):
+            raise OwareError(f"tag {shown(name)} must be one line of text, not {shown(value)}")
 
 
 def join_game(tags: Mapping[str, str], words: Sequence[str]) -> str:

@@ -4,17 +4,26 @@ A record is a start, rules and moves; everything else (states, result) is played
 so a record cannot disagree with the rules. What is read is checked move by move.
 """
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 
 import numpy as np
 
-from oware_env.errors import OwareError
+from oware_env.errors import OwareError, shown
+from oware_env.files import read_text
 from oware_env.game_arrays import GameArrays, load_arrays, replay, save_arrays
 from oware_env.notation import START, move_letter, parse_move
-from oware_env.ogn import RESULT, OgnGame, Word, check_tags, join_game, read_text, split_games
+from oware_env.ogn import OgnGame, check_tags, join_game, split_games
+from oware_env.ogn_reader import (
+    RESULT_TAG,
+    ROSTER,
+    UNKNOWN,
+    check_result,
+    known_tags,
+    read_game,
+    result_of,
+)
 from oware_env.rules import BOARD, Rules, describe_rules
 from oware_env.state import Outcome, State
 
@@ -30,12 +39,6 @@ __all__ = [
     "save_games",
 ]
 
-ROSTER = ("Event", "Site", "Date", "Round", "South", "North")  # written always, "?" when unknown
-UNKNOWN = "?"
-_WORKED_OUT = ("Variant", "Result", "FEN", "Ply", "MaxPlies")
-_NUMBER = re.compile(r"\d+\.+")
-_MARKED_MOVE = re.compile(r"(?P<letter>[A-Fa-f])\+(?P<captured>\d+)")
-
 
 @dataclass(frozen=True, slots=True)
 class GameRecord:
@@ -50,6 +53,8 @@ class GameRecord:
     rules: Rules = field(default_factory=Rules)
     tags: Mapping[str, str] = field(default_factory=dict, hash=False)
     """What else is known, by OGN tag name: South, North, Event, Date, ..."""
+    stated_result: str | None = None
+    """What the source says of the result where the rules reach none: ``"26-22"``, ``"1-0"``, ..."""
 
     @classmethod
     def from_moves(
@@ -67,8 +72,12 @@ class GameRecord:
         naming the first move (from 1) that is not legal.
         """
         state = start if isinstance(start, State) else State.parse(start, rules, ply)
-        record = cls((), state.to_text(), state.ply, state.rules, _known_tags(tags or {}))
+        tags = {} if tags is None else tags
+        check_tags(tags)
+        record = cls((), state.to_text(), state.ply, state.rules, known_tags(tags))
         played = []
+        if not isinstance(moves, Iterable):
+            raise OwareError(f"moves are 0-5 or letters in a row, not {shown(moves)}")
         for number, move in enumerate(moves, 1):
             try:
                 after = state.play(move)
@@ -86,6 +95,16 @@ class GameRecord:
         if len(records) != 1:
             raise OwareError(f"the text holds {len(records)} games, not one: use read_ogn")
         return records[0]
+
+    def with_result(self, text: str) -> "GameRecord":
+        """The same game with the result that its source states.
+
+        Nothing is kept where the rules reach it themselves, and of ``"*"``. Raises
+        :class:`OwareError` where they reach another one, and for what cannot be.
+        """
+        if not isinstance(text, str):
+            raise OwareError(f"a result is text such as 27-21, not {shown(text)}")
+        return replace(self, stated_result=check_result(text, self.final))
 
     def states(self) -> Iterator[State]:
         """Every state of the game, from the start to the last; one more than there are moves."""
@@ -110,16 +129,19 @@ class GameRecord:
     def to_ogn(self) -> str:
         """The game as OGN text that :meth:`from_ogn` reads back without loss."""
         words, final = self._words()
-        result = _result(final)
+        result = result_of(final)
+        if self.stated_result is not None:
+            result = check_result(self.stated_result, final) or result
         tags = {"Variant": "Abapa"} | {name: self.tags.get(name, UNKNOWN) for name in ROSTER}
-        tags["Result"] = result
+        tags[RESULT_TAG] = result
         if self.start != START:
             tags["FEN"] = self.start
         if self.ply:
             tags["Ply"] = str(self.ply)
         if self.rules != Rules():
             tags["MaxPlies"] = str(self.rules.max_plies)
-        return join_game(tags | _known_tags(self.tags), [*words, result])
+        check_tags(self.tags)
+        return join_game(tags | known_tags(self.tags), [*words, result])
 
     def _words(self) -> tuple[list[str], State]:
         """Numbers and moves, with ``+n`` after a capture of n seeds; and the final state."""
@@ -143,115 +165,35 @@ def read_ogn(text: str) -> list[GameRecord]:
     """The games of an OGN text, one or several.
 
     Raises :class:`OwareError` naming the line: for text that is no OGN, an empty text, another
-    variant, an illegal move (with its number), and for a ``+n`` mark or a result that is not
-    what the moves give.
+    variant, an illegal move (with its number), a number of a move that is out of order, and for a
+    ``+n`` mark or a result that contradicts the moves. A result where the rules reach none is kept
+    as :attr:`GameRecord.stated_result`.
     """
+    if not isinstance(text, str):
+        raise OwareError(f"games are read from text, not {shown(text)}")
     games = split_games(text)
     if not games:
         raise OwareError("the text holds no game: OGN has tags and moves such as 1. F f 2. E+2")
-    return [_read_game(game) for game in games]
+    return [_as_record(game) for game in games]
+
+
+def _as_record(game: OgnGame) -> GameRecord:
+    start, moves, tags, stated = read_game(game)
+    return GameRecord(moves, start.to_text(), start.ply, start.rules, known_tags(tags), stated)
 
 
 def load_ogn(path: str | PathLike[str]) -> list[GameRecord]:
     """The games of an OGN file. Raises as :func:`read_ogn` does, naming the file as well."""
-    text = read_text(path)
+    text = read_text(path, "OGN file")
     try:
         return read_ogn(text)
     except OwareError as error:
         raise OwareError(f"{path}: {error}") from None
 
 
-def _read_game(game: OgnGame) -> GameRecord:
-    variant = game.tags.get("Variant", Word("Abapa", game.line))
-    if variant.text.lower() not in ("abapa", UNKNOWN):
-        raise OwareError(f"line {variant.line}: Variant is {variant.shown!r}, only Abapa is played")
-    start = state = _read_start(game)
-    moves: list[int] = []
-    claims = [game.tags["Result"]] if "Result" in game.tags else []
-    for word in game.words:
-        text = _NUMBER.sub("", word.text, count=1)
-        if RESULT.fullmatch(text):
-            claims.append(word)
-        elif text:
-            after = _read_move(state, Word(text, word.line), len(moves) + (not start.south_to_move))
-            moves.append(parse_move(text[0], state.south_to_move))
-            state = after
-    for claim in claims:
-        _check_result(claim, state)
-    tags = {name: word.text for name, word in game.tags.items() if name not in _WORKED_OUT}
-    return GameRecord(tuple(moves), start.to_text(), start.ply, start.rules, _known_tags(tags))
-
-
-def _read_start(game: OgnGame) -> State:
-    """The state the tags describe."""
-    position = game.tags.get("FEN", Word(START, game.line))
-    rules = Rules(max_plies=_whole_number(game, "MaxPlies", Rules().max_plies))
-    try:
-        return State.parse(position.shown, rules, _whole_number(game, "Ply", 0))
-    except OwareError as error:
-        raise OwareError(f"line {position.line}: {error}") from None
-
-
-def _whole_number(game: OgnGame, name: str, default: int) -> int:
-    word = game.tags.get(name, Word(str(default), game.line))
-    if not re.fullmatch(r"[0-9]{1,10}", word.text):
-        raise OwareError(f"line {word.line}: {name} must be a whole number, not {word.shown!r}")
-    return int(word.text)
-
-
-def _read_move(state: State, word: Word, count: int) -> State:
-    """The state after a written move; ``count`` plies of the numbering went before it."""
-    side = "South" if state.south_to_move else "North"
-    place = f"line {word.line}, move {count // 2 + 1} of {side} ({word.shown})"
-    marked = _MARKED_MOVE.fullmatch(word.text)
-    try:
-        after = state.play(marked["letter"] if marked else word.text)
-    except OwareError as error:
-        raise OwareError(f"{place}: {error}") from None
-    captured = _captured(state, after)
-    if marked and int(marked["captured"]) != captured:
-        raise OwareError(
-            f"{place} claims {marked['captured']} seeds captured, the move captures {captured}"
-        )
-    return after
-
-
-def _check_result(claim: Word, final: State) -> None:
-    """Raise when a claimed result is not what the moves give; ``*`` and ``?`` claim nothing."""
-    if claim.text in ("*", UNKNOWN) or claim.text == _result(final):
-        return
-    if not RESULT.fullmatch(claim.text):
-        raise OwareError(
-            f"line {claim.line}: {claim.shown!r} is no result; one is South's seeds, '-' and "
-            "North's, such as 27-21, or * for a game that is not over"
-        )
-    outcome = final.outcome
-    given = "leave the game unfinished (*)"
-    if outcome is not None:
-        given = f"end {_result(final)} ({outcome.reason})"
-    raise OwareError(
-        f"line {claim.line}: the result is said to be {claim.shown}, the moves {given}"
-    )
-
-
-def _result(final: State) -> str:
-    """Settled totals ``south-north``, or ``*``."""
-    outcome = final.outcome
-    return "*" if outcome is None else f"{outcome.scores[0]}-{outcome.scores[1]}"
-
-
 def _captured(before: State, after: State) -> int:
     """Seeds the move between two states harvested."""
     return sum(after.stores) - sum(before.stores)
-
-
-def _known_tags(tags: Mapping[str, str]) -> dict[str, str]:
-    """A record's own tags: none that the game itself gives, none of the roster left unknown."""
-    check_tags(tags)
-    for name in _WORKED_OUT:
-        if name in tags:
-            raise OwareError(f"tag {name!r} is worked out from the game and cannot be given")
-    return {name: text for name, text in tags.items() if name not in ROSTER or text != UNKNOWN}
 
 
 def save_games(path: str | PathLike[str], records: Sequence[GameRecord]) -> None:
@@ -260,6 +202,8 @@ def save_games(path: str | PathLike[str], records: Sequence[GameRecord]) -> None
     For a million games that stand in arrays already, :func:`save_arrays` needs no records.
     """
     for number, record in enumerate(records):
+        if not isinstance(record, GameRecord):
+            raise OwareError(f"game {number} must be a GameRecord, not {shown(record)}")
         if record.rules != records[0].rules:
             raise OwareError(
                 f"a file holds games of one rule set: game 0 has {describe_rules(records[0].rules)}"
@@ -271,12 +215,19 @@ def save_games(path: str | PathLike[str], records: Sequence[GameRecord]) -> None
         boards=np.array([state.board for state in starts], np.int8).reshape(-1, BOARD),
         south_to_move=np.array([state.south_to_move for state in starts], np.bool_),
         plies=np.array([state.ply for state in starts], np.int32),
-        moves=np.array([move for record in records for move in record.moves], np.int64),
+        moves=np.array([move for record in records for move in record.moves] or np.zeros(0, int)),
         offsets=np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))),
         rules=records[0].rules if records else Rules(),
-        tags=[dict(record.tags) for record in records],
+        tags=[_file_tags(record) for record in records],
     )
     save_arrays(path, games)
+
+
+def _file_tags(record: GameRecord) -> dict[str, str]:
+    """The tags that a file of many games holds, with the result that the source states."""
+    check_tags(record.tags)
+    stated = {} if record.stated_result is None else {RESULT_TAG: record.stated_result}
+    return known_tags(record.tags) | stated
 
 
 def load_games(path: str | PathLike[str]) -> list[GameRecord]:
@@ -286,13 +237,15 @@ def load_games(path: str | PathLike[str]) -> list[GameRecord]:
     states = [State.from_board(board, south, games.rules, ply) for board, south, ply in starts]
     moves = games.moves.tolist()
     ends = games.offsets.tolist()
-    return [
-        GameRecord(
-            tuple(moves[ends[game] : ends[game + 1]]),
-            state.to_text(),
-            state.ply,
-            games.rules,
-            dict(games.tags[game]) if games.tags else {},
-        )
-        for game, state in enumerate(states)
-    ]
+    records = []
+    for game, state in enumerate(states):
+        tags = dict(games.tags[game]) if games.tags else {}
+        stated = tags.pop(RESULT_TAG, None)
+        played = tuple(moves[ends[game] : ends[game + 1]])
+        try:
+            own = known_tags(tags)
+            record = GameRecord(played, state.to_text(), state.ply, games.rules, own)
+            records.append(record if stated is None else record.with_result(stated))
+        except OwareError as error:
+            raise OwareError(f"{path}: game {game}: {error}") from None
+    return records
