@@ -60,6 +60,7 @@ __all__ = [
     "centre",
     "compose",
     "painted",
+    "proved_text",
     "result_text",
     "rgb_array",
     "seed_places",
@@ -149,13 +150,18 @@ def _title(scene: Scene, verdicts: Bounds | None) -> str:
     """What the picture shows, for who cannot see it."""
     position = format_position(scene.houses, scene.stores, scene.south_to_move)
     title = f"Oware board {position}: {status_text(scene)}"
-    proved = [] if verdicts is None else read_verdicts(verdicts, lead_of(scene))
-    said = [
+    proved = "" if verdicts is None else proved_text(scene, verdicts)
+    return f"{title}; proved: {proved}" if proved else title
+
+
+def proved_text(scene: Scene, bounds: Bounds) -> str:
+    """The verdicts of the mover's houses in a row, such as ``"A W +4, C D"``."""
+    verdicts = read_verdicts(bounds, lead_of(scene))
+    return ", ".join(
         f"{LETTERS[house]} {verdict.text}"
-        for house, verdict in zip(own_houses(scene), proved, strict=False)
+        for house, verdict in zip(own_houses(scene), verdicts, strict=True)
         if verdict is not None
-    ]
-    return f"{title}; proved: {', '.join(said)}" if said else title
+    )
 
 
 def compose(

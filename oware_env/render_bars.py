@@ -1,10 +1,10 @@
 """What a player thinks of a position, as bars below its board: a policy and a value."""
 
 from collections.abc import Sequence
-from math import isnan
+from math import inf, isnan
 from typing import NamedTuple
 
-from oware_env.errors import OwareError
+from oware_env.errors import OwareError, shown
 from oware_env.render_shapes import BLUE, FAINT, INK, TRACK, Box, Label, Line, Shape
 
 PANEL = 172  # height that the bars add to a picture
@@ -33,15 +33,27 @@ def bars(policy: Sequence[float] | None, value: float | None, place: Place) -> l
     """
     shapes: list[Shape] = []
     if policy is not None:
-        shares = [float(share) for share in policy]
+        shares = _numbers(policy)
         if len(shares) != 6 or not all(0 <= share <= 1.001 for share in shares):
-            raise OwareError(f"a policy is six shares from 0 to 1, not {shares}")
+            raise OwareError(f"a policy is six shares from 0 to 1, not {shown(shares or policy)}")
         shapes += _policy(shares, place)
-    if value is not None and not isnan(value):
-        if not -1.001 <= value <= 1.001:
-            raise OwareError(f"a value lies between -1 and 1 for the mover, not {value}")
-        shapes += _value(float(value), place)
+    if value is not None:
+        number = (_numbers([value]) or [inf])[0]
+        if isnan(number):
+            return shapes
+        if not -1.001 <= number <= 1.001:
+            raise OwareError(f"a value lies between -1 and 1 for the mover, not {shown(value)}")
+        shapes += _value(number, place)
     return shapes
+
+
+def _numbers(values: Sequence[float]) -> list[float]:
+    """The numbers that are given, none when something else stands among them."""
+    try:
+        given = list(values)
+        return [] if any(isinstance(one, str | bytes) for one in given) else list(map(float, given))
+    except (TypeError, ValueError, OverflowError):
+        return []
 
 
 def _policy(shares: list[float], place: Place) -> list[Shape]:

@@ -12,6 +12,7 @@ from oware_env.render_trail import houses_passed
 def ansi(scene: Scene, colour: bool = False) -> str:
     """The board as terminal text of six or seven lines, with ANSI colours on request."""
     marks = {house: "96;1" for house in scene.legal} | {house: "93;1" for house in scene.captured}
+    marks |= {house: "33;1" for house in scene.spared}
 
     def row(first: str, houses: range, last: str, letters: bool) -> str:
         """One line of the board: counts or letters of six houses between two ends."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from oware_env.errors import OwareError
+from oware_env.errors import OwareError, shown
 from oware_env.render_shapes import Box, Label, Point, Shape
 
 Bounds = tuple[Sequence[int] | np.ndarray, Sequence[int] | np.ndarray]
@@ -65,9 +65,12 @@ def read_verdicts(bounds: Bounds, lead: int) -> list[Verdict | None]:
     ``lead``: seeds by which the mover's store is ahead, part of the final difference. Raises
     OwareError for bounds that cannot be.
     """
-    low, high = (np.asarray(bound) for bound in bounds) if len(bounds) == 2 else (None, None)
-    if low is None or low.shape != (6,) or high.shape != (6,) or low.dtype.kind not in "iu":
-        raise OwareError(f"verdicts are (low, high), six whole numbers each, not {bounds}")
+    try:
+        low, high = (np.asarray(bound) for bound in bounds)
+    except (TypeError, ValueError):
+        low = high = np.empty(0)
+    if any(bound.shape != (6,) or bound.dtype.kind not in "iu" for bound in (low, high)):
+        raise OwareError(f"verdicts are (low, high), six whole numbers each, not {shown(bounds)}")
     found: list[Verdict | None] = []
     for least, greatest in zip(low.tolist(), high.tolist(), strict=True):
         if least == greatest == NO_MOVE:

@@ -11,9 +11,11 @@ from html import escape
 from importlib.resources import files
 from math import isnan
 from pathlib import Path
+from typing import Any
 
 from oware_env import render
-from oware_env.errors import OwareError
+from oware_env.errors import OwareError, shown
+from oware_env.files import write_whole
 from oware_env.notation import move_letter
 from oware_env.records import GameRecord
 from oware_env.render_shapes import to_svg
@@ -23,6 +25,7 @@ FRAME_HEIGHT = 760  # of the frame that a notebook shows, in pixels
 
 Policies = Sequence[Sequence[float] | None]
 Values = Sequence[float | None]
+Verdicts = Sequence[render.Bounds | None]
 
 
 class Replay:
@@ -30,23 +33,37 @@ class Replay:
 
     ``policies`` and ``values``: what a player thought at each ply, for the side to move there, None
     where there is nothing; as many as states, the last one included. They are drawn as bars, and
-    the values as a curve for South.
+    the values as a curve for South. ``verdicts``: what is proved of the moves at each ply, in the
+    same way, each as :func:`oware_env.render.svg` takes it; they are marks on the houses, and said.
     """
 
     def __init__(
-        self, record: GameRecord, policies: Policies | None = None, values: Values | None = None
+        self,
+        record: GameRecord,
+        policies: Policies | None = None,
+        values: Values | None = None,
+        verdicts: Verdicts | None = None,
     ) -> None:
-        """Raises OwareError when there are not as many policies or values as states."""
+        """Raises OwareError when there are not as many of one of them as states."""
+        if not isinstance(record, GameRecord):
+            raise OwareError(f"a replay is of a GameRecord, not {shown(record)}")
         self.record = record
         self.states = list(record.states())
+        self.policies: Policies = self._for_each_state("policies", policies)
+        self.values: Values = self._for_each_state("values", values)
+        self.verdicts: Verdicts = self._for_each_state("verdicts", verdicts)
+
+    def _for_each_state(self, name: str, given: Any) -> Sequence[Any]:
         count = len(self.states)
-        for name, given in (("policies", policies), ("values", values)):
-            if given is not None and len(given) != count:
-                raise OwareError(
-                    f"a game of {count - 1} moves needs {count} {name}, not {len(given)}"
-                )
-        self.policies: Policies = [None] * count if policies is None else policies
-        self.values: Values = [None] * count if values is None else values
+        if given is None:
+            return [None] * count
+        try:
+            given = list(given)
+        except TypeError:
+            raise OwareError(f"{name} are one for each state, not {shown(given)}") from None
+        if len(given) != count:
+            raise OwareError(f"a game of {count - 1} moves needs {count} {name}, not {len(given)}")
+        return given
 
     def html(self) -> str:
         """The page."""
@@ -57,6 +74,9 @@ class Replay:
             for move, state in zip(self.record.moves, self.states, strict=False)
         ]
         labels = [f"Oware board {state.to_text()}" for state in self.states]
+        result = last.result or f"not finished, {len(letters)} moves"
+        if self.record.stated_result:
+            result += f"; its source says {self.record.stated_result}"
         game = {
             "shapes": shapes,
             "frames": frames,
@@ -67,7 +87,7 @@ class Replay:
         names = [escape(self.record.tags.get(seat, seat)) for seat in ("South", "North")]
         return _template() % {
             "title": f"{names[0]} – {names[1]}",
-            "result": escape(last.result or f"not finished, {len(letters)} moves"),
+            "result": escape(result),
             "adapts": adaptive_style(),
             "adapting": ADAPTS,
             "label": labels[0],
@@ -82,10 +102,7 @@ class Replay:
 
     def save(self, path: str | Path) -> Path:
         """Write the page to a file; raises OwareError when that cannot be done."""
-        try:
-            Path(path).write_text(self.html(), encoding="utf-8")
-        except OSError as error:
-            raise OwareError(f"{path} cannot be written: {error.strerror or error}") from None
+        write_whole(path, self.html())
         return Path(path)
 
     def __repr__(self) -> str:
@@ -101,17 +118,21 @@ class Replay:
         """The shapes of each ply as numbers, all shapes as SVG, and the height of the pictures."""
         numbers: dict[str, int] = {}
         frames, height = [], render.HEIGHT
-        for state, policy, value in zip(self.states, self.policies, self.values, strict=True):
-            shapes, tall = render.compose(state.scene(), policy, value)
+        thoughts = zip(self.policies, self.values, self.verdicts, strict=True)
+        for state, (policy, value, bounds) in zip(self.states, thoughts, strict=True):
+            shapes, tall = render.compose(state.scene(), policy, value, bounds)
             height = max(height, tall)
             frames.append([numbers.setdefault(to_svg(shape), len(numbers)) for shape in shapes])
         return frames, list(numbers), height
 
     def _said(self, letters: list[str]) -> list[str]:
-        """What is said below the board: the move that led to each ply, in words."""
+        """What is said below the board: the move to each ply, and what is proved there."""
         said = [f"Start, {self.states[0].to_text()}."]
         for number, (state, letter) in enumerate(zip(self.states, letters, strict=False), 1):
             said.append(f"{number}. {state.explain(letter)}")
+        for ply, (state, bounds) in enumerate(zip(self.states, self.verdicts, strict=True)):
+            if bounds is not None and (proved := render.proved_text(state.scene(), bounds)):
+                said[ply] += f" Proved: {proved}."
         return said
 
     def _curve(self) -> str:

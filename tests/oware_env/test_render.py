@@ -284,3 +284,15 @@ def test_a_missing_pygame_is_one_line_that_says_what_to_install(monkeypatch):
         render.Window()
     needed = 'a window needs pygame-ce: install it with pip install -e ".[human]"'
     assert str(caught.value) == needed
+
+
+def test_pixels_mark_the_houses_that_a_void_slam_spared():
+    orange = (0xE6, 0x9F, 0x00)
+    gift = State.parse("0-0-0-0-0-6-1-1-1-1-1-1-18-18-S").play("F").scene()
+    picture = render.rgb_array(gift)
+    marked = (np.abs(picture.astype(int) - orange) < 40).all(axis=2)
+    for house in range(12):
+        x, y = (round(place) for place in render.centre(house))
+        around = marked[y - render.PIT - 12 : y + render.PIT + 12, x - 46 : x + 46]
+        assert (around.sum() > 200) == (house >= 6)
+    assert not (np.abs(render.rgb_array(gift._replace(spared=())) - orange) < 40).all(axis=2).any()

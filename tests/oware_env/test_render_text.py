@@ -97,3 +97,9 @@ def test_the_board_is_a_rectangle_that_fits_into_a_terminal(random_game):
         lines = lines_of(state)
         assert {len(line) for line in lines[1:7]} == {57}
         assert max(map(len, lines)) < 80
+
+
+def test_plain_colours_mark_what_a_void_slam_spared():
+    gift = State.parse("0-0-0-0-0-6-1-1-1-1-1-1-18-18-S").play("F")
+    assert render.ansi(gift.scene(), colour=True).count("\x1b[33;1m") == 12
+    assert "\x1b" not in render.ansi(gift.scene())

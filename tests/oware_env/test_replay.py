@@ -105,3 +105,52 @@ def test_saving(tmp_path):
 def test_a_game_without_a_move_is_a_page_too():
     page = Replay(GameRecord(start=State.initial().to_text())).html()
     assert len(data_of(page)["frames"]) == 1 and 'max="0"' in page
+
+
+def test_verdicts_are_marks_on_the_houses_and_said():
+    few = GameRecord.from_moves("F", "1-0-0-0-0-1-1-0-0-0-0-0-23-22-S")
+    nothing = -128
+    proved = ([-1, *[nothing] * 4, 0], [-1, *[nothing] * 4, 0])
+    page = Replay(few, verdicts=[proved, None]).html()
+    game = data_of(page)
+    first, last = ("".join(game["shapes"][n] for n in frame) for frame in game["frames"])
+    assert ">D</text>" in first and ">W +1</text>" in first and 'data-part="verdict A"' in first
+    assert "verdict" not in last
+    assert game["said"][0].endswith(" Proved: A D, F W +1.") and "Proved" not in game["said"][1]
+    assert pictures(page)[0] == set(State.parse(few.start).svg(verdicts=proved).splitlines()[1:-1])
+
+
+@pytest.mark.parametrize(
+    ("thoughts", "message"),
+    [
+        ({"verdicts": [None] * 8}, "needs 7 verdicts, not 8"),
+        ({"verdicts": 3}, "verdicts are one for each state, not 3"),
+        ({"verdicts": [3] + [None] * 6}, "verdicts are .low, high., six whole numbers each, not 3"),
+        ({"verdicts": [([0] * 5, [0] * 5)] + [None] * 6}, "six whole numbers each"),
+        ({"verdicts": [([0.5] * 6, [1] * 6)] + [None] * 6}, "six whole numbers each"),
+        ({"policies": ["FfEcCc"] + [None] * 6}, "a policy is six shares from 0 to 1, not 'FfEcCc'"),
+        ({"policies": [[None] * 6] + [None] * 6}, "a policy is six shares"),
+        ({"policies": [5] + [None] * 6}, "a policy is six shares from 0 to 1, not 5"),
+        (
+            {"values": ["won"] + [None] * 6},
+            "a value lies between -1 and 1 for the mover, not 'won'",
+        ),
+        ({"values": 0.5}, "values are one for each state, not 0.5"),
+    ],
+)
+def test_thoughts_that_cannot_be_are_one_line(thoughts, message):
+    with pytest.raises(OwareError, match=message):
+        Replay(GAME, **thoughts).html()
+
+
+def test_a_result_that_only_the_source_knows_is_said():
+    page = Replay(GAME.with_result("26-22")).html()
+    assert "not finished, 6 moves; its source says 26-22" in page
+
+
+@pytest.mark.parametrize("name", ["", ".", "a\0b", "a" * 300])
+def test_a_name_that_cannot_be_is_one_line(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OwareError, match="cannot be written"):
+        Replay(GAME).save(name)
+    assert list(tmp_path.iterdir()) == []
