@@ -6,6 +6,7 @@ from collections.abc import Callable
 from agents.tablebase.probe import BUILT_AT_ONCE, open_table
 from agents.tablebase.report import Verdicts, move_bounds, verdicts
 from oware_env.errors import OwareError
+from oware_env.files import printable
 from oware_env.notation import move_letter
 from oware_env.positions import Decisions
 from oware_env.render import Bounds
@@ -30,7 +31,7 @@ def analysis_text(
     """
     value = float(decisions.value[0])
     judged = "" if math.isnan(value) else f", value {value:+.2f} (+1 wins, -1 loses)"
-    lines, proved = [f"{name}{judged}"], Verdicts("", {})
+    lines, proved = [f"{printable(name)}{judged}"], Verdicts("", {})
     if sum(state.houses) <= BUILT_AT_ONCE:
         try:
             proved = verdicts(state, BUILT_AT_ONCE)

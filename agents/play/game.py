@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from oware_env.errors import OwareError
+from oware_env.files import is_folder, is_there, write_whole
 from oware_env.records import GameRecord, load_ogn
 from oware_env.replay import Replay
 from oware_env.state import State
@@ -17,6 +19,7 @@ class Game:
         self._states = list(record.states())
         self._moves = list(record.moves)
         self._tags = record.tags
+        self._source = record
 
     @property
     def state(self) -> State:
@@ -51,7 +54,11 @@ class Game:
 
     def record(self, tags: Mapping[str, str]) -> GameRecord:
         """The game so far as a record: its own tags, and ``tags`` over them."""
-        return GameRecord.from_moves(self._moves, self._states[0], tags={**self._tags, **tags})
+        moves, start = tuple(self._moves), self._states[0]
+        record = GameRecord.from_moves(moves, start, tags={**self._tags, **tags})
+        if moves != self._source.moves:  # what a file said of its result is of the game there
+            return record
+        return replace(record, stated_result=self._source.stated_result)
 
 
 def load_game(path: Path) -> GameRecord:
@@ -60,6 +67,13 @@ def load_game(path: Path) -> GameRecord:
     if len(records) > 1:
         raise OwareError(f"{path} holds {len(records)} games, only a file of one can be taken up")
     return records[0]
+
+
+def stated_text(record: GameRecord) -> str:
+    """A sentence on a result that the source states and the rules do not reach; or nothing."""
+    if record.stated_result is None:
+        return ""
+    return f"The file says {record.stated_result}; by the rules the game is not over."
 
 
 def read_path(text: str) -> Path:
@@ -79,25 +93,9 @@ def save_game(
     Raises :class:`OwareError` when it cannot be written, or stands and must not be replaced;
     ``remedy`` says what to do then.
     """
-    try:
-        if path.is_dir():
-            raise OwareError(f"{path} is a folder: give the name of a file in it")
-        if path.exists() and not overwrite:
-            raise OwareError(f"{path} exists already: {remedy}")
-        is_page = path.suffix.lower() == ".html"
-        _write_whole(path, Replay(record).html() if is_page else record.to_ogn())
-    except OSError as error:
-        raise OwareError(f"cannot save {path}: {error.strerror}") from None
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write beside ``path``, flush to the disk, then rename: no reader ever sees a part."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with part.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    if is_folder(path):
+        raise OwareError(f"{path} is a folder: give the name of a file in it")
+    if is_there(path) and not overwrite:
+        raise OwareError(f"{path} exists already: {remedy}")
+    is_page = path.suffix.lower() == ".html"
+    write_whole(path, Replay(record).html() if is_page else record.to_ogn())

@@ -16,7 +16,7 @@ from typing import Any
 from agents.base import Agent, consult
 from agents.play.analysis import hint_text, proved_moves
 from agents.play.game import Game, read_path, save_game
-from agents.play.notebook_parts import Parts
+from agents.play.notebook_parts import Buttons, Parts
 from agents.play.players import Players, ending_text, seat_players
 from agents.roster import make
 from oware_env.errors import OwareError
@@ -57,16 +57,17 @@ class Board:
         self._told: list[tuple[str, str]] = []  # (speaker, words), the last exchange
         self._advice: str | None = None  # the picture with the last hint drawn into it
         self.parts = Parts()
-        for column, button in enumerate(self.parts.houses):
-            button.on_click(self._guard(partial(self._sow, column)))
-        for button, action in (
-            (self.parts.undo, self._undo),
-            (self.parts.hint, self._hint),
-            (self.parts.new, self._begin),
-            (self.parts.save, self._save),
-        ):
-            button.on_click(self._guard(action))
-        self._guard(self._begin)()
+        for buttons in self.parts.sets:
+            for column, button in enumerate(buttons.houses):
+                button.on_click(self._guard(partial(self._sow, column), buttons))
+            for button, action in (
+                (buttons.undo, self._undo),
+                (buttons.hint, self._hint),
+                (buttons.new, self._begin),
+                (buttons.save, self._save),
+            ):
+                button.on_click(self._guard(action, buttons))
+        self._guard(self._begin, self.parts.shown)()
 
     @property
     def state(self) -> State:
@@ -90,16 +91,23 @@ class Board:
         bundle: dict[str, Any] = self.parts.whole._repr_mimebundle_()
         return {**bundle, "image/svg+xml": self.svg(), "text/plain": repr(self)}
 
-    def _guard(self, action: Callable[[], None]) -> Callable[..., None]:
-        """The action as a button runs it: a mistake or a failure is said in one line."""
+    def _guard(self, action: Callable[[], None], buttons: Buttons) -> Callable[..., None]:
+        """The action as a button of a set runs it: a mistake or a failure is said in one line."""
 
         def run(*_: Any) -> None:
-            """Do it and show the game as it stands then; the arguments are the button's."""
+            """Do it and show the game as it stands then; the arguments are the button's.
+
+            A click counts for the picture it was made on: those on a set of buttons that has been
+            replaced come from before the browser drew the new one, such as a second fast click.
+            """
+            if buttons is not self.parts.shown:
+                return
             try:
                 action()
             except Exception as error:  # a click has nobody above it who would see it
                 self._say("Not done", _reason(error))
             finally:  # after an interrupt, too, something can be pressed again
+                self.parts.change_sets()
                 self._show()
 
         return run
@@ -177,6 +185,7 @@ class Board:
         parts.hint.disabled = not mine
         parts.undo.disabled = bool(busy) or self._game.is_fresh
         parts.new.disabled = parts.save.disabled = bool(busy)
+        parts.show_set()
         lines = [*self._told, *([("", busy)] if busy else []), *self._ending()]
         parts.words.value = "".join(_line(speaker, words) for speaker, words in lines)
 

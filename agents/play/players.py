@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from agents.base import Agent
-from oware_env.errors import OwareError
+from oware_env.errors import OwareError, shown
+from oware_env.files import printable
 from oware_env.state import State
 
 SEATS = {True: "South", False: "North"}
@@ -33,7 +34,7 @@ class Players(NamedTuple):
         """What each seat is called; two people at one board go by their seats."""
         both = all(self.people.values())
         return {
-            south: agent.name if agent else SEATS[south] if both else "You"
+            south: printable(agent.name) if agent else SEATS[south] if both else "You"
             for south, agent in self.agents.items()
         }
 
@@ -41,7 +42,8 @@ class Players(NamedTuple):
     def tags(self) -> dict[str, str]:
         """The names as the tags of a saved game."""
         return {
-            SEATS[south]: agent.name if agent else "human" for south, agent in self.agents.items()
+            SEATS[south]: printable(agent.name) if agent else "human"
+            for south, agent in self.agents.items()
         }
 
     def with_next_seed(self) -> "Players":
@@ -59,7 +61,7 @@ def seat_players(agent: Agent, seat: str, seed: int) -> Players:
     Raises OwareError for another seat.
     """
     if seat not in ("south", "north", "both"):
-        raise OwareError(f"a seat is 'south', 'north' or 'both', not {seat!r}")
+        raise OwareError(f"a seat is 'south', 'north' or 'both', not {shown(seat)}")
     south = agent if seat == "north" else None
     return Players(south, agent if seat == "south" else None, agent, seed)
 

@@ -9,14 +9,16 @@ from functools import partial
 
 from agents.base import Agent, consult
 from agents.play.analysis import analysis_text, hint_text
-from agents.play.game import Game, load_game, read_path, save_game
+from agents.play.game import Game, load_game, read_path, save_game, stated_text
 from agents.play.players import Players, ending_text
 from agents.play.terminal import Terminal
 from agents.settings import nearest
 from oware_env import render
-from oware_env.errors import OwareError
+from oware_env.errors import OwareError, shown
 from oware_env.explain import MoveReport
+from oware_env.files import printable
 from oware_env.positions import Decisions
+from oware_env.records import GameRecord
 from oware_env.rules import describe_rules
 from oware_env.state import State
 
@@ -96,6 +98,7 @@ class Session:
             "you" if self._people[seat] else self._names[seat] for seat in (True, False)
         )
         self._terminal.say(f"South: {south} - North: {north}. Type help for the commands.")
+        self._say_stated(self._game.record({}))
         self._show_board()
 
     def _show_board(self) -> None:
@@ -149,7 +152,7 @@ class Session:
     def _move(self, text: str) -> None:
         """Play the house a person named."""
         if len(text) > 1:
-            raise OwareError(f"no command {text!r}{nearest(text, [*self._commands, 'quit'])}")
+            raise OwareError(f"no command {shown(text)}{nearest(text, [*self._commands, 'quit'])}")
         report = self._report(text)
         if not report.legal:
             offered = " ".join(self._state.legal_letters)
@@ -164,7 +167,7 @@ class Session:
         letter = text.upper() if self._state.south_to_move else text.lower()
         if len(letter) != 1 or letter not in render.LETTERS:
             first, last = ("A", "F") if self._state.south_to_move else ("a", "f")
-            raise OwareError(f"{text!r} is no house: houses are {first} to {last}")
+            raise OwareError(f"{shown(text)} is no house: houses are {first} to {last}")
         return self._state.explain(letter)
 
     def _require_running(self) -> None:
@@ -219,7 +222,13 @@ class Session:
         self._game = Game(record)
         self._saved = self._moves
         self._terminal.say(f"Loaded {path}, {len(record.moves)} moves.")
+        self._say_stated(record)
         self._show_board()
+
+    def _say_stated(self, record: GameRecord) -> None:
+        """Say what a file gives as the result of a game that the rules let go on."""
+        if stated := stated_text(record):
+            self._terminal.tell(stated)
 
     def _new(self, rest: str, given_up: bool = False) -> None:
         self._no_argument("new", rest)
@@ -240,8 +249,8 @@ class Session:
 
     def _help(self, rest: str) -> None:
         self._no_argument("help", rest)
-        self._terminal.say(_HELP.format(adviser=self._players.adviser.name))
+        self._terminal.say(_HELP.format(adviser=printable(self._players.adviser.name)))
 
     def _no_argument(self, command: str, rest: str) -> None:
         if rest:
-            raise OwareError(f"{command} stands alone, without {rest!r}")
+            raise OwareError(f"{command} stands alone, without {shown(rest)}")

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
+from oware_env.files import printable
+
 _COLUMNS = 79  # one less than 80: some terminals wrap after the last column
 
 
@@ -41,10 +43,13 @@ class Terminal:
         print(text, file=self._output, flush=True)
 
     def tell(self, text: str, speaker: str = "") -> None:
-        """Write a paragraph, wrapped to the width of a page; further lines are indented."""
-        head = f"{speaker}: " if speaker else ""
+        """Write a paragraph, wrapped to the width of a page; further lines are indented.
+
+        What a terminal would obey in it is written out.
+        """
+        head = printable(f"{speaker}: ") if speaker else ""
         page = textwrap.fill(
-            head + text,
+            head + printable(" ".join(text.splitlines())),
             _COLUMNS,
             subsequent_indent="  ",
             break_on_hyphens=False,
@@ -65,12 +70,13 @@ class Terminal:
         print(prompt, end="", file=self._output, flush=True)
         line = self._source.readline()
         if not line or not self._source.isatty():  # nobody typed it: a log reads well all the same
-            self.say(line.strip())
+            self.say(printable(line.strip()))
         return line.strip() if line else None
 
     @contextmanager
     def notice(self, text: str) -> Iterator[None]:
         """Show ``text`` on a screen for as long as the block takes, then wipe it out."""
+        text = printable(text)
         if self.is_screen:
             print(text, end="", file=self._output, flush=True)
         try:

@@ -137,7 +137,13 @@ def test_another_seed_gives_another_game():
         ("undo", "there is no earlier turn of yours to take back to"),
         ("save", "no file is named: give a name such as game.ogn"),
         ("save a\x00b", "no file is named: give a name such as game.ogn"),
-        ("save ~nobody-here/game.ogn", "cannot save ~nobody-here/game.ogn"),
+        ("save ~nobody-here/game.ogn", "~nobody-here/game.ogn cannot be written: No such file"),
+        ("save " + "a" * 300, "a cannot be written: File name too long"),
+        ("load " + "a" * 300, "a cannot be read: File name too long"),
+        ("save .", ". is a folder: give the name of a file in it"),
+        ("save! /", "/ is a folder"),
+        ("load .", ". cannot be read: Is a directory"),
+        ("x" * 100_000, "no command 'xxx"),
         ("\x00\ufffd", "no command"),
     ],
 )
@@ -370,7 +376,14 @@ def test_ctrl_c_tells_the_position_and_exits_with_130(capsys):
         (["--position", "0-0-0-0-0-0-4-4-4-4-4-4-12-12-S"], "South is to move and owns no seed"),
         (["--position", "4-4-x-4-4-4-4-4-4-4-4-4-0-0-S"], "holds 'x' where a number"),
         (["--max-plies", "0"], "max_plies must be greater than or equal to 1, not 0"),
-        (["--load", "none.ogn"], "cannot read none.ogn: No such file or directory"),
+        (["--load", "none.ogn"], "none.ogn cannot be read: No such file or directory"),
+        (["--load", "a" * 300], "a cannot be read: File name too long"),
+        (["--load", "a\x00b"], "cannot be read: a name holds no null"),
+        (["--load", "."], "error: . cannot be read: Is a directory"),
+        (["--load", "\x1b[2J.ogn"], "error: \\x1b[2J.ogn cannot be read: No such file"),
+        (["--load", "escape.ogn"], "escape.ogn: line 1: tag 'South' holds a control character"),
+        (["--position", "4" * 300], "it must have 15 joined by '-'"),
+        (["--position", "\x1b[2J"], "error: position '\\x1b[2J' has 1 fields"),
         (["--load", "game.ogn", "--position", FEED], "give load or position"),
         (["--load", "illegal.ogn"], "illegal.ogn: line 1, move 2 of South (A)"),
         (["--load", "empty.ogn"], "empty.ogn: the text holds no game"),
@@ -384,6 +397,7 @@ def test_a_mistake_on_the_command_line_is_one_line_and_code_2(
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "illegal.ogn").write_text("1. A a 2. A *")
+    (tmp_path / "escape.ogn").write_text('[South "\x1b[2JAma"]\n1. A a *')
     (tmp_path / "empty.ogn").write_text("")
     (tmp_path / "two.ogn").write_text("1. C * 1. D *")
     (tmp_path / "bytes.ogn").write_bytes(b"\xff\xfe\x00")

@@ -269,3 +269,50 @@ def test_missing_ipywidgets_is_one_line_that_says_what_to_install(monkeypatch):
         "a board to play in a notebook needs ipywidgets: "
         'install it with pip install -e ".[notebooks]"'
     )
+
+
+def test_a_fast_double_click_sows_once_with_both_seats():
+    board, games = play("careful", seat="both", seed=7), 0
+    for _ in range(2000):
+        if board.state.is_over:
+            board.parts.new.click()
+            games += 1
+        before = board.state
+        button = next(one for one in board.parts.houses if not one.disabled)
+        expected = before.play(button.description)
+        button.click()
+        button.click()  # made before the browser drew the answer to the first
+        assert board.state == expected
+    assert games > 2
+
+
+def test_a_fast_double_click_sows_once_against_an_agent():
+    board = play("careful", seed=7)
+    for ply in range(2, 42, 2):
+        button = next(one for one in board.parts.houses if not one.disabled)
+        for _ in range(3):
+            button.click()
+        assert board.state.ply == ply
+
+
+def test_a_click_from_before_a_change_counts_for_no_button():
+    board = play("careful", seat="both", seed=7)
+    parts = board.parts
+    for letter in ("C", "c", "D"):
+        press(board, letter)
+    house, undo, new = parts.houses[0], parts.undo, parts.new
+    undo.click()
+    for stale in (undo, house, new, undo):
+        stale.click()
+    assert board.state == State.initial().play("C").play("c")
+    parts.undo.click()
+    assert board.state.ply == 1
+
+
+def test_the_buttons_shown_are_those_that_count():
+    board = play("careful", seat="both", seed=7)
+    for letter in ("C", "c"):
+        press(board, letter)
+        _, houses, others, _ = board.parts.whole.children
+        assert list(houses.children) == board.parts.houses
+        assert board.parts.undo in others.children and board.parts.file in others.children

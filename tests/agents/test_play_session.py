@@ -99,7 +99,7 @@ def test_a_new_game_is_against_another_seed():
     ("typed", "reason"),
     [
         ("load", "no file is named: give a name such as game.ogn"),
-        ("load none.ogn", "cannot read none.ogn: No such file or directory"),
+        ("load none.ogn", "none.ogn cannot be read: No such file or directory"),
         ("load short.ogn", "short.ogn is a game of abapa (at most 50 plies), this one is abapa "),
         ("load short.ogn", "start with oware-play --load short.ogn"),
         ("load bad.ogn", "bad.ogn: line 1, move 2 of South (A)"),
@@ -136,3 +136,21 @@ def test_the_analysis_is_coloured_on_a_screen_and_the_same_in_plain(screen):
     told = played("analyse", arguments=arguments).splitlines()
     start = next(n for n, line in enumerate(told) if line.startswith("the endgame table"))
     assert set(told[start : start + 6]) <= set(shown)
+
+
+@pytest.mark.parametrize(
+    "typed", ["\x1b[2J", "A\x1b]0;owned\x07", "explain \x1b[31m", "save \x9b2J"]
+)
+def test_nothing_typed_reaches_the_terminal_as_a_control_sequence(typed):
+    said = played(typed, "load \x1b[2J.ogn", "new! \x07")
+    assert not set(said) & {"\x1b", "\x07", "\x9b"} and said.replace("\n", "").isprintable()
+
+
+def test_a_result_that_only_the_file_knows_is_said_and_kept_until_the_game_goes_on(tmp_path):
+    path, again, longer = (tmp_path / name for name in ("game.ogn", "again.ogn", "longer.ogn"))
+    path.write_text('[Variant "Oware Abapa"]\n[Result "26-22"]\n\n1. F f 26-22\n')
+    told = "The file says 26-22; by the rules the game is not over."
+    said = played(f"load {path}", f"save {again}", "C", f"save {longer}")
+    assert said.count(told) == 1
+    assert load_game(again).stated_result == "26-22" and load_game(longer).stated_result is None
+    assert told in played(arguments=("--load", str(path)))
