@@ -9,10 +9,10 @@ from typing import Any, final
 
 import numpy as np
 
-from oware_env.batch import fill_masks, fill_statuses, first_illegal
+from oware_env.batch import as_array, fill_masks, fill_statuses, first_illegal
 from oware_env.encoding import encode_observations, observation_size
-from oware_env.errors import OwareError
-from oware_env.positions import Decisions, Positions
+from oware_env.errors import OwareError, shown
+from oware_env.positions import Decisions, Positions, checked_positions
 from oware_env.rules import Rules, require_abapa
 from oware_env.state import IllegalMove, State
 
@@ -42,10 +42,10 @@ class FunctionAgent:
         if not callable(function):
             raise OwareError(
                 "function must be a callable from observations and masks to actions, "
-                f"not {function!r}"
+                f"not {shown(function)}"
             )
         if not isinstance(name, str) or not name.strip():
-            raise OwareError(f"name must be text that reports can show, not {name!r}")
+            raise OwareError(f"name must be text that reports can show, not {shown(name)}")
         self.function = function
         self.name = name
         self.rules = require_abapa(rules)
@@ -58,6 +58,7 @@ class FunctionAgent:
 
         Raises OwareError naming the function when an answer is not a legal move for each position.
         """
+        positions = checked_positions(positions)
         count, max_plies = len(positions.plies), self.rules.max_plies
         statuses = np.empty(count, np.int16)
         fill_statuses(positions.boards, positions.plies, max_plies, statuses)
@@ -80,10 +81,10 @@ class FunctionAgent:
         return [self.function(*seen) for seen in zip(observations, masks, strict=True)]
 
     def _moves(self, answer: Any, count: int) -> np.ndarray:
-        """The answer as int64[count]; raises OwareError when it has another form."""
+        """The answer as integers [count]; raises OwareError when it has another form."""
         try:
-            actions = np.asarray(answer)
-        except ValueError:  # rows of different lengths
+            actions = as_array("actions", answer)
+        except OwareError:  # rows of different lengths, say
             actions = np.empty(0, object)
         if actions.shape != (count,) or actions.dtype.kind not in "iu":
             wanted = f"{count} whole numbers, one a position" if self.batched else "a whole number"
@@ -91,7 +92,7 @@ class FunctionAgent:
                 f"agent {self.name}: function {self._label()} must answer with {wanted}; its "
                 f"actions for {count} positions are {actions.dtype} of shape {actions.shape}"
             )
-        return actions.astype(np.int64)
+        return actions
 
     def _refuse(self, positions: Positions, row: int, action: int) -> None:
         """Raise OwareError for an action that is not legal in a row."""

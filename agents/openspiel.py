@@ -5,15 +5,23 @@ our game with one more ending: a position that repeats since the last capture st
 side takes its own row. It has no move limit.
 """
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from agents.base import Agent
-from oware_env.errors import OwareError
-from oware_env.positions import DRAW_ROLLOUT, Decisions, Positions, game_key, random_bits
+from agents.base import Agent, checked_agent, checked_moves
+from oware_env.errors import OwareError, seed_number, shown, whole_number
+from oware_env.positions import (
+    DRAW_ROLLOUT,
+    Decisions,
+    Positions,
+    checked_positions,
+    game_key,
+    random_bits,
+)
 from oware_env.rules import SEEDS, Rules, require_abapa
 from oware_env.state import State
 
@@ -86,11 +94,16 @@ class OpenSpielMcts:
 
     def __init__(self, rules: Rules = Rules(), *, sims: int = 1000, uct: float | None = None):
         """``uct`` is 2 when left out. Raises OwareError for fewer than two simulations."""
-        if sims < 2:
-            raise OwareError(f"OpenSpiel's search needs at least 2 simulations a move, not {sims}")
+        if isinstance(sims, bool) or not isinstance(sims, int) or sims < 2:
+            raise OwareError(
+                f"OpenSpiel's search needs at least 2 simulations a move, not {shown(sims)}"
+            )
+        uct = UCT if uct is None else uct
+        if isinstance(uct, bool) or not isinstance(uct, int | float) or not 0 <= uct < math.inf:
+            raise OwareError(f"uct must be a finite number of at least 0, not {shown(uct)}")
         self.rules = require_abapa(rules)
-        self.sims = sims
-        self.uct = UCT if uct is None else uct
+        self.sims = whole_number("the simulations of OpenSpiel's search", sims)
+        self.uct = uct
         self.name = f"openspiel-mcts:sims={sims}"
         # The bot reads from it what kind of game it plays: turns, and results -1, 0, 1 at the end.
         self._game = pyspiel.load_game("oware")
@@ -98,8 +111,9 @@ class OpenSpielMcts:
     def decide(self, positions: Positions) -> Decisions:
         """The bot's moves in B running positions; policy = share of visits, value = the root's.
 
-        A proven win is played whatever its visits. Raises ValueError when a position is over.
+        A proven win is played whatever its visits. Raises OwareError when a position is over.
         """
+        positions = checked_positions(positions)
         count = len(positions.plies)
         moves, values = np.empty(count, np.int8), np.empty(count, np.float32)
         policy = np.zeros((count, 6), np.float32)
@@ -117,7 +131,7 @@ class OpenSpielMcts:
         ply = int(position.plies)
         state = State.from_board(position.boards, True, self.rules, ply)
         if state.is_over:
-            raise ValueError(f"the game is over in {state.to_text()}: there is nothing to search")
+            raise OwareError(f"the game is over in {state.to_text()}: there is nothing to search")
         # With Python's generator the search takes a quarter of the time that it takes with
         # NumPy's, which is slow to choose one move; choice and shuffle are all the bot asks of it.
         draws = random.Random(int(random_bits(position.keys, ply, DRAW_ROLLOUT, 0)))
@@ -135,8 +149,8 @@ class OwareBot(pyspiel.Bot):
 
     def __init__(self, agent: Agent, seed: int = 0) -> None:
         pyspiel.Bot.__init__(self)
-        self.agent = agent
-        self._seed = np.uint64(seed)
+        self.agent = checked_agent(agent)
+        self._seed = np.uint64(seed_number("seed", seed))
         self._game = 0
 
     def restart(self) -> None:
@@ -167,7 +181,8 @@ class OwareBot(pyspiel.Bot):
         key = game_key(np.uint64(game_key(self._seed, self._game)), state.move_number())
         positions = Positions(board[None], np.zeros(1, np.int32), np.array([key], np.uint64))
         decisions = self.agent.decide(positions)
-        action, legal = int(decisions.moves[0]), state.legal_actions()
+        action = int(checked_moves(self.agent.name, decisions, 1)[0])
+        legal = state.legal_actions()
         if action not in legal:
             raise OwareError(
                 f"agent {self.agent.name}: illegal move {action} in {board.tolist()}; "

@@ -18,9 +18,17 @@ from agents.scripted_scores import (
     STRATEGIST,
     score,
 )
-from oware_env.errors import OwareError
+from oware_env.errors import OwareError, shown
 from oware_env.kernel import kernel
-from oware_env.positions import DRAW_TIE, Decisions, Positions, count_moves, pick_move, random_bits
+from oware_env.positions import (
+    DRAW_TIE,
+    Decisions,
+    Positions,
+    checked_positions,
+    count_moves,
+    pick_move,
+    random_bits,
+)
 from oware_env.rules import Rules, require_abapa, status
 
 SCRIPTS = {
@@ -59,14 +67,15 @@ class Scripted:
 
     def __init__(self, name: str, rules: Rules) -> None:
         """Raises OwareError for a name that is not in SCRIPTS."""
-        if name not in SCRIPTS:
-            raise OwareError(f"a scripted player is one of {', '.join(SCRIPTS)}, not {name!r}")
+        if not isinstance(name, str) or name not in SCRIPTS:
+            raise OwareError(f"a scripted player is one of {', '.join(SCRIPTS)}, not {shown(name)}")
         self.name = name
         self.rules = require_abapa(rules)
         self._script = SCRIPTS[name]
 
     def decide(self, positions: Positions) -> Decisions:
         """The script's move in each of B running positions; it has no value to offer (NaN)."""
+        positions = checked_positions(positions)
         count = len(positions.plies)
         moves = np.empty(count, np.int8)
         policy = np.empty((count, 6), np.float32)

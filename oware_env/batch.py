@@ -10,13 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oware_env.encoding import encode_observations, observation_size
-from oware_env.errors import OwareError
+from oware_env.errors import OwareError, shown, whole_number
 from oware_env.explain import why_not_offered
 from oware_env.kernel import kernel
 from oware_env.notation import move_letter
 from oware_env.positions import Positions, game_key, game_keys
 from oware_env.rules import Rules, initial_board, play, require_abapa, settle, status
 from oware_env.state import IllegalMove, State
+
+MOST_GAMES = 2**24  # of a batch: what the arrays of a step hold in 1 GB
 
 
 class Finished(NamedTuple):
@@ -105,25 +107,47 @@ def _step(batch, moves, start, max_plies, seed, next_game, finished):
 
 def _checked_seed(seed: int) -> int:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**64:
-        raise OwareError(f"a seed must be a whole number from 0 to 2**64 - 1, not {seed!r}")
+        raise OwareError(f"a seed must be a whole number from 0 to 2**64 - 1, not {shown(seed)}")
     return int(seed)
 
 
 def one_integer_each(name: str, values: Any, count: int) -> np.ndarray:
-    """``values`` as an array of ``count`` integers of any type, else OwareError naming them."""
-    values = np.asarray(values)
-    if values.shape != (count,) or values.dtype.kind not in "iu":
+    """``values`` as an array of ``count`` integers of any type, else OwareError naming them.
+
+    Nothing is rounded: floats and booleans are refused.
+    """
+    array = as_array(name, values)
+    if array.shape != (count,) or array.dtype.kind not in "iu":
         raise OwareError(
-            f"{name} must be {count} integers, one a row, "
-            f"not {values.dtype} of shape {values.shape}"
+            f"{name} must be {count} integers, one a row, not {array.dtype} of shape {array.shape}"
         )
-    return values
+    return array
+
+
+def as_array(name: str, values: Any) -> np.ndarray:
+    """What numpy makes of ``values``, as kernels can read it; OwareError naming it when nothing.
+
+    A list with a boolean in it becomes one of booleans, also where numpy would count it as 0 or 1.
+    """
+    try:
+        array = np.asarray(values)
+    except Exception as error:  # rows of different lengths, a tensor that holds on to its data
+        reason = " ".join(str(error).split())
+        raise OwareError(f"{name} cannot be made an array: {reason}") from None
+    counted = isinstance(values, list | tuple) and array.dtype.kind in "iu"
+    if counted and not {bool, np.bool_}.isdisjoint(map(type, values)):
+        return array.astype(np.bool_)
+    if not array.dtype.isnative:  # bytes in the order of another machine
+        array = array.astype(array.dtype.newbyteorder("="))
+    return array
 
 
 def _check_out(out: np.ndarray, shape: tuple[int, ...], dtype: type) -> None:
     """Refuse an array that a kernel would write beyond, or into with other types."""
+    if isinstance(out, np.ndarray) and not out.flags.writeable:
+        raise OwareError("out must be an array that can be written")
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype:
-        found = f"{out.dtype}{list(out.shape)}" if isinstance(out, np.ndarray) else repr(out)
+        found = f"{out.dtype}{list(out.shape)}" if isinstance(out, np.ndarray) else shown(out)
         raise OwareError(f"out must be {np.dtype(dtype)}{list(shape)}, not {found}")
 
 
@@ -132,7 +156,10 @@ class Batch:
 
     def __init__(self, size: int, rules: Rules = Rules(), seed: int = 0) -> None:
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
-            raise OwareError(f"a batch needs a whole number of games of at least 1, not {size!r}")
+            raise OwareError(
+                f"a batch needs a whole number of games of at least 1, not {shown(size)}"
+            )
+        size = whole_number("the number of games of a batch", size, most=MOST_GAMES)
         self.rules = require_abapa(rules)
         self.seed = _checked_seed(seed)
         self.boards = np.tile(initial_board(), (size, 1))  # int8[B, 14], mover's view
@@ -197,6 +224,7 @@ class Batch:
 
     def state(self, row: int) -> State:
         """One row as a :class:`State`."""
+        row = whole_number("row", row, most=len(self) - 1)
         south = bool(self.south_to_move[row])
         return State.from_board(self.boards[row], south, self.rules, int(self.plies[row]))
 

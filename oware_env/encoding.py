@@ -6,7 +6,7 @@ networks see bumps :data:`ENCODING_VERSION`; one of the observations, the enviro
 
 import numpy as np
 
-from oware_env.errors import OwareError
+from oware_env.errors import OwareError, shown
 from oware_env.kernel import kernel
 from oware_env.rules import SEEDS, unpack
 from oware_env.tactics import TACTICS, write_tactics
@@ -29,7 +29,7 @@ def observation_size(kind: str) -> int:
     try:
         return OBSERVATION_SIZES[kind]
     except (KeyError, TypeError):
-        raise OwareError(f"observation must be 'counts' or 'onehot', not {kind!r}") from None
+        raise OwareError(f"observation must be 'counts' or 'onehot', not {shown(kind)}") from None
 
 
 @kernel

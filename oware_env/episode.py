@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from oware_env import render
+from oware_env.batch import as_array
 from oware_env.encoding import encode_sides
-from oware_env.errors import OwareError
+from oware_env.errors import LARGEST, OwareError, seed_number, shown, whole_number
 from oware_env.kernel import kernel
 from oware_env.lockstep import play_randomly
 from oware_env.notation import START
@@ -33,10 +34,10 @@ OPENING_TRIES = 100
 
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> Any:
     """Return ``value`` when it is one of ``choices``, else raise OwareError naming the argument."""
-    if value in choices:
+    if isinstance(value, str) and value in choices:
         return value
     listed = ", ".join(repr(choice) for choice in choices[:-1])
-    raise OwareError(f"{name} must be {listed} or {choices[-1]!r}, not {value!r}")
+    raise OwareError(f"{name} must be {listed} or {choices[-1]!r}, not {shown(value)}")
 
 
 def observe(state: State, south: bool, size: int) -> np.ndarray:
@@ -122,7 +123,7 @@ class Openings:
 
     def _reseed(self, seed: int | None) -> None:
         if seed is not None:
-            self._seed = np.uint64(whole_number("seed", seed) & (2**64 - 1))
+            self._seed = np.uint64(seed_number("seed", seed))
             self._episode = 0
         elif self._seed is None:
             self._seed = np.random.SeedSequence().generate_state(1, np.uint64)[0]
@@ -142,14 +143,18 @@ def read_options(
     """
     options = {} if options is None else options
     if not isinstance(options, Mapping):
-        raise OwareError(f"reset options must be a dict such as {{'ply': 0}}, not {options!r}")
+        raise OwareError(f"reset options must be a dict such as {{'ply': 0}}, not {shown(options)}")
     for key in options:
         # PettingZoo's api_test gives every environment {"options": 1}.
         if key not in (*known, "options"):
-            close = get_close_matches(str(key), known, 1)
+            name = shown(key)
+            close = get_close_matches(name.strip("'"), known, 1)
             meant = f"; did you mean {close[0]!r}?" if close else ""
-            raise OwareError(f"unknown reset option {key!r}: known are {', '.join(known)}{meant}")
-    state = State.parse(options.get("position", START), rules, options.get("ply", 0))
+            raise OwareError(f"unknown reset option {name}: known are {', '.join(known)}{meant}")
+    ply = options.get("ply", 0)
+    if isinstance(ply, int) and abs(ply) > LARGEST:  # too long to be shown
+        raise OwareError(f"ply must be between 0 and max_plies {rules.max_plies}, not {shown(ply)}")
+    state = State.parse(options.get("position", START), rules, ply)
     return state, whole_number("option 'random_plies'", options.get("random_plies", 0))
 
 
@@ -166,13 +171,6 @@ def no_first_turn(start: State, random_plies: int) -> str:
         f"option 'random_plies' {random_plies} ended {OPENING_TRIES} games from "
         f"{start.to_text()} before the first turn: use fewer"
     )
-
-
-def whole_number(name: str, value: Any, least: int = 0) -> int:
-    """Return ``value`` as an int of at least ``least``, else raise OwareError naming it."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise OwareError(f"{name} must be a whole number of at least {least}, not {value!r}")
-    return int(value)
 
 
 def _played(state: State, moves: np.ndarray) -> State:
@@ -201,26 +199,28 @@ def checked_opponent(opponent: Opponent | None) -> Opponent:
     if opponent is not None and not callable(opponent):
         raise OwareError(
             "opponent must be a callable from Positions to moves, such as "
-            f"agents.as_opponent(agent), not {opponent!r}"
+            f"agents.as_opponent(agent), not {shown(opponent)}"
         )
-    return opponent or random_opponent
+    return random_opponent if opponent is None else opponent
 
 
 def ask(opponent: Opponent, positions: Positions) -> np.ndarray:
     """The opponent's answers to B positions: B integers, legal or not. Else raises OwareError."""
     count = len(positions.plies)
-    moves = np.asarray(opponent(positions))
-    if moves.shape != (count,):
+    answer = opponent(positions)
+    if type(answer) is not np.ndarray or not answer.dtype.isnative:
+        answer = as_array(f"the moves of opponent {shown(opponent)}", answer)
+    if answer.shape != (count,):
         raise OwareError(
-            f"opponent {opponent!r} answered {count} position{'s' * (count > 1)} with moves of "
-            f"shape {moves.shape}; it must be ({count},)"
+            f"opponent {shown(opponent)} answered {count} position{'s' * (count > 1)} with moves "
+            f"of shape {answer.shape}; it must be ({count},)"
         )
-    if moves.dtype.kind not in "iu":
+    if answer.dtype.kind not in "iu":
         raise OwareError(
-            f"opponent {opponent!r} answered with moves of type {moves.dtype}; "
+            f"opponent {shown(opponent)} answered with moves of type {answer.dtype}; "
             "they must be integers 0-5"
         )
-    return moves
+    return answer
 
 
 class Display:

@@ -11,13 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oware_env.batch import play_rows
-from oware_env.episode import ILLEGAL_REWARD, draw_opening, score_reward, whole_number
-from oware_env.errors import OwareError
+from oware_env.episode import ILLEGAL_REWARD, draw_opening, score_reward
+from oware_env.errors import LARGEST_SEED, OwareError, seed_number, shown
 from oware_env.kernel import kernel
 from oware_env.positions import Positions, game_key
 from oware_env.rules import initial_board, settle, status, turn
-
-_WORD = 2**64 - 1
 
 
 class EpisodeRows(NamedTuple):
@@ -31,6 +29,7 @@ class EpisodeRows(NamedTuple):
     learner_is_south: np.ndarray  # bool[N]
     seeds: np.ndarray  # uint64[N]
     episodes: np.ndarray  # int64[N], number of the next episode since the seed
+    steps: np.ndarray  # int64[N], the learner's in this episode
 
 
 def read_seeds(seed: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -38,14 +37,18 @@ def read_seeds(seed: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
 
     One seed gives row i ``seed + i``; a list holds one for each row, or None. Raises OwareError.
     """
-    if isinstance(seed, str | bytes) or not isinstance(seed, Sequence | np.ndarray):
-        first = np.uint64(whole_number("seed", seed) & _WORD)
-        return first + np.arange(count, dtype=np.uint64), np.ones(count, np.bool_)
+    is_list = isinstance(seed, Sequence) and not isinstance(seed, str | bytes)
+    if not is_list and (not isinstance(seed, np.ndarray) or seed.ndim == 0):
+        first = seed_number("seed", seed)
+        if first > LARGEST_SEED + 1 - count:
+            most = LARGEST_SEED + 1 - count
+            raise OwareError(f"seed must be at most {most} for {count} rows, not {first}")
+        return np.uint64(first) + np.arange(count, dtype=np.uint64), np.ones(count, np.bool_)
     if len(seed) != count:
         raise OwareError(f"a list of seeds needs one for each of {count} rows, not {len(seed)}")
     given = np.array([number is not None for number in seed])
     numbers = [
-        0 if number is None else whole_number(f"the seed of row {row}", number) & _WORD
+        0 if number is None else seed_number(f"the seed of row {row}", number)
         for row, number in enumerate(seed)
     ]
     return np.array(numbers, np.uint64), given
@@ -57,7 +60,7 @@ def read_mask(options: Mapping[str, Any] | None, count: int) -> np.ndarray:
         return np.ones(count, np.bool_)
     mask = options["reset_mask"]
     if not isinstance(mask, np.ndarray) or mask.shape != (count,) or mask.dtype != np.bool_:
-        found = f"{mask.dtype}{list(mask.shape)}" if isinstance(mask, np.ndarray) else repr(mask)
+        found = f"{mask.dtype}{list(mask.shape)}" if isinstance(mask, np.ndarray) else shown(mask)
         raise OwareError(f"option 'reset_mask' must be a bool array [{count}], not {found}")
     if not mask.any():
         raise OwareError("option 'reset_mask' chooses no row: at least one must be True")
@@ -76,6 +79,7 @@ def unopened_rows(seeds: np.ndarray, learner_is_south: bool) -> EpisodeRows:
         learner_is_south=np.full(count, learner_is_south),
         seeds=seeds.copy(),
         episodes=np.zeros(count, np.int64),
+        steps=np.zeros(count, np.int64),
     )
 
 
@@ -119,6 +123,7 @@ def open_rows(rows, which, opening, tries, max_plies):
         rows.plies[row] = ply + random_plies
         rows.statuses[row] = status(board, rows.plies[row], max_plies)
         rows.learner_to_move[row] = south_to_move == rows.learner_is_south[row]
+        rows.steps[row] = 0
     return -1
 
 
@@ -142,6 +147,7 @@ def play_actions(rows, actions, which, max_plies):
     for row in range(len(which)):
         if not which[row]:
             continue
+        rows.steps[row] += 1
         if rows.statuses[row] >> actions[row] & 1:
             places[count], moves[count] = row, actions[row]
             count += 1

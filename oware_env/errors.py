@@ -6,30 +6,57 @@ still shows its traceback.
 """
 
 from numbers import Integral
+from typing import Any
 
-_LONGEST = 80  # characters of a foreign value in a message
+_SHOWN_CHARACTERS = 200  # of a value in a message
+LARGEST = 2**63 - 1  # whole number that arrays count with
+LARGEST_SEED = 2**64 - 1
 
 
 class OwareError(ValueError):
     """A mistake in what the user gave: names the value, the place and what would be right."""
 
 
-def shown(value: object) -> str:
-    """A foreign value for a message: its ``repr`` on one line, short, and never an error."""
+def shown(value: Any) -> str:
+    """A value as a message shows it: on one line and of bounded length, whatever it is."""
     try:
-        text = " ".join(repr(value).split())
-    except ValueError:  # Python writes no integer of more than some 4,300 digits
-        return f"{type(value).__name__} of very many digits"
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 4] + " ..."
+        text = repr(value)
+    except Exception:  # an integer of thousands of digits, or an object that cannot show itself
+        if isinstance(value, int):
+            return f"a number of {value.bit_length()} bits"
+        return f"a value of type {type(value).__name__}"
+    if not text.isprintable():
+        text = " ".join(text.split()).encode("unicode_escape").decode()
+    if len(text) > _SHOWN_CHARACTERS:
+        return text[: _SHOWN_CHARACTERS - 4] + " ..."
+    return text
 
 
-def whole_number(value: object, what: str) -> int:
-    """The value as a plain int, when it is an integer of Python's or NumPy's, and no bool.
+def integer(value: Any, what: str) -> int:
+    """``value`` as an int of any size, else raises OwareError: ``what`` must be a whole number.
 
-    Raises :class:`OwareError`: ``what`` must be a whole number.
+    numpy's integers count, booleans and floats do not.
     """
     if type(value) is int:
         return value
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise OwareError(f"{what} must be a whole number, not {shown(value)}")
     return int(value)
+
+
+def whole_number(name: str, value: Any, least: int = 0, most: int = LARGEST) -> int:
+    """``value`` as an int from ``least`` to ``most``, else raises OwareError naming it.
+
+    What counts is as in :func:`integer`.
+    """
+    number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
+    if number is None or number < least:
+        raise OwareError(f"{name} must be a whole number of at least {least}, not {shown(value)}")
+    if number > most:
+        raise OwareError(f"{name} must be at most {most}, not {shown(value)}")
+    return number
+
+
+def seed_number(name: str, value: Any) -> int:
+    """A seed as an int of 64 bits, else raises OwareError naming it."""
+    return whole_number(name, value, most=LARGEST_SEED)

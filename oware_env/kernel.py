@@ -3,19 +3,26 @@
 Numba's file cache keys a kernel by the source file it stands in, so an edit of ``rules.py`` does
 not reach a cached search kernel that calls the rules (Numba documentation, "Caching
 limitations"). Here the cache folder itself is named after the text of all kernel files of the
-project: one edited kernel, and every kernel compiles anew. Bottom layer; imports nothing of ours.
+project: one edited kernel, and every kernel compiles anew. Where no folder can be had, kernels are
+compiled in memory, in each process again, which is said once. Bottom layer beside ``files``.
 """
 
 import hashlib
 import os
 import shutil
+import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.caching import FunctionCache
+
+from oware_env.files import printable
 
 _ROOT = Path(__file__).resolve().parent.parent
 _PACKAGES = ("oware_env", "agents", "train")
@@ -26,7 +33,9 @@ _DAYS_KEPT = 7.0
 def kernel_files(root: Path = _ROOT) -> list[Path]:
     """Every source file of the packages that holds a kernel or a part of one, sorted by path."""
     files = (path for package in _PACKAGES for path in (root / package).rglob("*.py"))
-    return sorted(path for path in files if any(mark in path.read_bytes() for mark in _COMPILED))
+    # An editor's lock is a link that ends in .py and leads nowhere.
+    there = (path for path in files if path.is_file())
+    return sorted(path for path in there if any(mark in path.read_bytes() for mark in _COMPILED))
 
 
 def source_key(root: Path = _ROOT) -> str:
@@ -37,34 +46,134 @@ def source_key(root: Path = _ROOT) -> str:
     return digest.hexdigest()[:16]
 
 
-def _cache_base() -> Path:
-    """The folder that holds the keyed caches: Numba's own setting, else beside this file."""
+def _cache_bases() -> Iterator[Path]:
+    """Where the keyed caches may lie: Numba's own setting, else beside this file or at home."""
     if numba.config.CACHE_DIR:
-        return Path(numba.config.CACHE_DIR)
+        yield Path(numba.config.CACHE_DIR).absolute()
+        return
     beside = Path(__file__).resolve().parent / "__pycache__"
     if os.access(beside if beside.is_dir() else beside.parent, os.W_OK):
-        return beside
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "oware"
+        yield beside
+    configured = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if configured.is_absolute():  # the specification has others ignored
+        yield configured / "oware"
+        return
+    with suppress(RuntimeError):  # there is no home
+        if Path.home().is_absolute():
+            yield Path.home() / ".cache" / "oware"
 
 
-def _open_cache() -> Path:
-    """Make the keyed folder of this source text and drop those unused for a week."""
-    folder = _cache_base() / f"kernels-{source_key()}"
-    folder.mkdir(parents=True, exist_ok=True)
-    os.utime(folder)
+def _open_cache() -> Path | None:
+    """The keyed folder of this source text, ready to be written; None where there can be none.
+
+    Drops the folders of other texts that nobody used for a week.
+    """
+    refusal = "there is no home folder"
+    for base in _cache_bases():
+        folder = base / f"kernels-{source_key()}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            os.utime(folder)
+            tempfile.TemporaryFile(dir=folder).close()
+        except (OSError, ValueError) as error:  # a name with a null byte is a ValueError
+            refusal = f"{folder}: {getattr(error, 'strerror', None) or error}"
+            continue
+        _drop_old(base)
+        return folder
+    _say_uncached(refusal)
+    return None
+
+
+def _drop_old(base: Path) -> None:
+    """Delete the keyed folders of ``base`` unused for a week; other processes may do so too."""
     oldest = time.time() - _DAYS_KEPT * 86400
-    for other in folder.parent.glob("kernels-*"):
-        if other.stat().st_mtime < oldest:
-            shutil.rmtree(other, ignore_errors=True)
-    return folder
+    with suppress(OSError):
+        for folder in base.glob("kernels-*"):
+            with suppress(OSError):
+                if folder.stat().st_mtime < oldest:
+                    shutil.rmtree(folder, ignore_errors=True)
+
+
+_has_said = False
+
+
+def _say_uncached(refusal: str) -> None:
+    """Tell on standard error, once, that kernels are not kept; worker processes leave it to us."""
+    global _has_said
+    multiprocessing = sys.modules.get("multiprocessing.process")
+    is_worker = multiprocessing is not None and multiprocessing.parent_process() is not None
+    if _has_said or is_worker or numba.config.DISABLE_JIT or sys.stderr is None:
+        return
+    _has_said = True
+    with suppress(OSError, ValueError):
+        print(
+            f"note: compiled kernels cannot be kept ({printable(refusal)}), so every start takes "
+            "half a minute more; set NUMBA_CACHE_DIR to a folder that can be written",
+            file=sys.stderr,
+        )
 
 
 CACHE = _open_cache()
+_marks: set[str] = set()
 
 
 def is_uncompiled() -> bool:
     """Whether no kernel of this source text is in the cache: the first calls take half a minute."""
-    return not any(CACHE.rglob("*.nbi"))
+    with suppress(OSError):
+        return CACHE is None or not any(CACHE.rglob("*.nbi"))
+    return True
+
+
+def is_marked(name: str) -> bool:
+    """Whether ``name`` was marked for this source text, here or by a process with this cache."""
+    return name in _marks or (CACHE is not None and os.path.exists(CACHE / name))
+
+
+def mark(name: str) -> None:
+    """Note that something is done for this source text, such as compiling what training needs."""
+    _marks.add(name)
+    if CACHE is not None:
+        with suppress(OSError):  # then other processes do it again
+            CACHE.mkdir(parents=True, exist_ok=True)
+            (CACHE / name).touch()
+
+
+class _KernelCache(FunctionCache):
+    """Numba's cache of one kernel. What cannot be read is compiled anew, and never fails a call."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled kernel, or None, as for a file that was cut short or may not be read."""
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:
+            with suppress(Exception):
+                self.flush()  # or saving would read it again
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled kernel, where the disk takes it."""
+        try:
+            super().save_overload(sig, data)
+        except (OSError, EOFError) as error:
+            self.disable()
+            _say_uncached(f"{self.cache_path}: {getattr(error, 'strerror', None) or error}")
+
+
+def _keep(compiled: Any, function: Callable[..., Any]) -> None:
+    """Give a compiled function the keyed cache; Numba itself would look for other places too."""
+    configured = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(CACHE)
+    try:
+        cache = _KernelCache(function)
+        if Path(cache.cache_path).parent == CACHE:
+            compiled._cache = cache
+            return
+        refusal = f"{CACHE} cannot be written"
+    except (RuntimeError, OSError) as error:
+        refusal = str(error)
+    finally:
+        numba.config.CACHE_DIR = configured
+    _say_uncached(refusal)
 
 
 def kernel(
@@ -87,12 +196,7 @@ def kernel(
     cache = function.__name__ not in function.__code__.co_names
     # Said of every kernel: what is not said, a kernel takes over from the one that calls it first.
     options: dict[str, Any] = {"forceinline": inner, "_nrt": not inner}
-    configured = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(CACHE)
-    try:
-        compile_ = numba.njit(
-            cache=cache, nogil=True, error_model="numpy", fastmath=fastmath, **options
-        )
-        return compile_(function)
-    finally:
-        numba.config.CACHE_DIR = configured
+    compiled = numba.njit(nogil=True, error_model="numpy", fastmath=fastmath, **options)(function)
+    if cache and CACHE is not None and compiled is not function:
+        _keep(compiled, function)
+    return compiled

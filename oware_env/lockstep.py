@@ -4,19 +4,30 @@ What matches and self-play are made of. Unlike Batch nothing restarts, so the sa
 played whatever their number; the games still running are kept packed in front.
 """
 
+from typing import Any
+
 import numpy as np
 
-from oware_env.batch import fill_statuses, first_illegal, play_rows, seat_scores
+from oware_env.batch import (
+    as_array,
+    fill_statuses,
+    first_illegal,
+    one_integer_each,
+    play_rows,
+    seat_scores,
+)
+from oware_env.errors import OwareError, shown, whole_number
 from oware_env.kernel import kernel
 from oware_env.positions import (
     DRAW_OPENING,
     Positions,
     as_positions,
+    checked_positions,
     mix,
     pick_move,
     random_bits,
 )
-from oware_env.rules import Rules, play, require_abapa, status
+from oware_env.rules import SEEDS, Rules, play, require_abapa, status
 from oware_env.state import IllegalMove, State
 
 
@@ -87,15 +98,20 @@ class Lockstep:
         *,
         keeps_moves: bool = False,
     ) -> None:
-        """Start from G running positions (copied); raises ValueError when one is over."""
+        """Start from G running positions (copied); raises OwareError when one is over.
+
+        ``south_to_move`` is bool[G].
+        """
         self.rules = require_abapa(rules)
-        boards, plies, keys = (array.copy() for array in as_positions(*positions))
+        boards, plies, keys = (
+            array.copy() for array in as_positions(*checked_positions(positions))
+        )
         count = len(plies)
         statuses = np.empty(count, np.int16)
         fill_statuses(boards, plies, rules.max_plies, statuses)
         if (statuses >= 64).any():
-            raise ValueError(f"game {int((statuses >= 64).argmax())} is over before its first move")
-        south = np.array(south_to_move, np.bool_)
+            raise OwareError(f"game {int((statuses >= 64).argmax())} is over before its first move")
+        south = _one_bool_each("south_to_move", south_to_move, count).copy()
         self._active = (boards, plies, keys, south, statuses, np.arange(count))
         self.running = count
         self.scores = np.zeros((count, 2), np.int16)  # settled totals (South, North) of each game
@@ -127,11 +143,10 @@ class Lockstep:
     def play(self, moves: np.ndarray) -> None:
         """Play one move in every row, integers [running]; raises with nothing changed.
 
-        A move that is not legal raises :class:`IllegalMove` naming its game, another number of
-        moves ValueError.
+        A move that is not legal raises :class:`IllegalMove` naming its game, what is no integer
+        for each game OwareError.
         """
-        if moves.shape != (self.running,):
-            raise ValueError(f"{self.running} games run, not {moves.shape}: one move for each")
+        moves = one_integer_each(f"{self.running} games run: moves", moves, self.running)
         row = first_illegal(self.statuses, moves)
         if row >= 0:
             self._refuse(row, int(moves[row]))
@@ -146,7 +161,15 @@ class Lockstep:
 
         ``scores`` integers [stopped, 2] are what they are settled with (South, North).
         """
-        games = self.games[rows]
+        games = self.games[_one_bool_each("rows", rows, self.running)]
+        scores = as_array("scores", scores)
+        if scores.shape != (len(games), 2) or scores.dtype.kind not in "iu":
+            raise OwareError(
+                f"scores must be integers [{len(games)}, 2], "
+                f"not {scores.dtype} of shape {scores.shape}"
+            )
+        if ((scores < 0) | (scores > SEEDS)).any():
+            raise OwareError(f"scores must be from 0 to {SEEDS}, not {shown(scores.tolist())}")
         self.scores[games], self.lengths[games] = scores, self.positions().plies[rows]
         left = int(np.count_nonzero(~rows))
         for array in self._active:
@@ -166,6 +189,7 @@ class Lockstep:
 
     def state(self, row: int) -> State:
         """A row as a :class:`State`."""
+        row = whole_number("row", row, most=self.running - 1)
         boards, plies, _ = self.positions()
         south = bool(self.south_to_move[row])
         return State.from_board(boards[row], south, self.rules, int(plies[row]))
@@ -177,3 +201,13 @@ class Lockstep:
         except IllegalMove as error:
             why = f"game {self.games[row]}: {error.why}"
             raise IllegalMove(error.position, error.move, error.legal_moves, why) from None
+
+
+def _one_bool_each(name: str, values: Any, count: int) -> np.ndarray:
+    """``values`` when they are bool[count], else raises OwareError naming them."""
+    array = as_array(name, values)
+    if array.shape != (count,) or array.dtype != np.bool_:
+        raise OwareError(
+            f"{name} must be {count} booleans, one a game, not {array.dtype} of shape {array.shape}"
+        )
+    return array

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from oware_env.errors import OwareError, shown, whole_number
+from oware_env.errors import OwareError, integer, shown
 from oware_env.rules import HOUSES, MAJORITY_SEEDS, SEEDS
 
 SOUTH_LETTERS = "ABCDEF"
@@ -31,7 +31,7 @@ class Placement(NamedTuple):
 
 def format_position(houses: Sequence[int], stores: Sequence[int], south_to_move: bool) -> str:
     """The position string of twelve counts A-F, a-f, two stores and the side to move."""
-    counts = [str(whole_number(count, "a number of seeds")) for count in (*houses, *stores)]
+    counts = [str(integer(count, "a number of seeds")) for count in (*houses, *stores)]
     return "-".join(counts) + ("-S" if read_side(south_to_move) else "-N")
 
 
@@ -98,7 +98,7 @@ def _plain(placement: Placement) -> tuple[tuple[int, ...], tuple[int, ...], bool
             "a placement is (12 houses, 2 stores, whether South is to move), not "
             + shown(placement)
         ) from None
-    counts = [tuple(whole_number(count, "a number of seeds") for count in row) for row in rows]
+    counts = [tuple(integer(count, "a number of seeds") for count in row) for row in rows]
     return counts[0], counts[1], read_side(south_to_move)
 
 
@@ -111,7 +111,7 @@ def _written(houses: tuple[int, ...], stores: tuple[int, ...], south_to_move: bo
 
 def move_letter(move: int, south_to_move: bool) -> str:
     """The letter of move 0-5 for the side to move: ``"C"`` for South's 2, ``"c"`` for North's."""
-    if not 0 <= whole_number(move, "a move") < HOUSES:
+    if not 0 <= integer(move, "a move") < HOUSES:
         raise OwareError(f"a move is 0-5, not {shown(move)}")
     return (SOUTH_LETTERS if read_side(south_to_move) else NORTH_LETTERS)[move]
 

@@ -19,7 +19,12 @@ Reset options: ``position`` (text, see notation.py), ``ply`` it stands at, ``ran
 position that is over already ends the game at once: both agents are terminated with their
 rewards, and each takes its dead step.
 
-Version history: v0, first version (encoding version 0).
+``state()`` is the whole game for a centralised critic, float32[16] or [172] in ``state_space``:
+what ``player_0`` observes, then 1 when South is to move, else 0. ``game_state`` is the position as
+a :class:`~oware_env.state.State`.
+
+Version history: v0, first version (encoding version 0). ``state`` was what ``game_state`` is now;
+rules, observations and rewards are the same.
 """
 
 from collections.abc import Mapping
@@ -37,9 +42,9 @@ from pettingzoo.utils.wrappers import (
 
 from oware_env.encoding import MASKS, observation_size
 from oware_env.episode import RENDER_MODES, REWARDS, Display, Openings, observe, one_of, rewards
-from oware_env.errors import OwareError
+from oware_env.errors import OwareError, shown
 from oware_env.rules import HOUSES, Rules, require_abapa
-from oware_env.state import State
+from oware_env.state import IllegalMove, State
 
 __all__ = ["env", "raw_env"]
 
@@ -64,8 +69,17 @@ def env(
         render_mode, rules, observation=observation, mask_in=mask_in, reward=reward
     )
     wrapped = TerminateIllegalWrapper(wrapped, illegal_reward=-1)
-    wrapped = AssertOutOfBoundsWrapper(wrapped)
+    wrapped = _HousesOnly(wrapped)
     return OrderEnforcingWrapper(wrapped)
+
+
+class _HousesOnly(AssertOutOfBoundsWrapper):
+    """PettingZoo's check of actions, which takes True for house 1: ``Discrete`` counts it as 1."""
+
+    def step(self, action: int | None) -> None:
+        """Play an action of the action space; raises AssertionError for another, as PettingZoo."""
+        assert type(action) is not bool, "action is not in action space"
+        super().step(action)
 
 
 class raw_env(AECEnv):
@@ -108,6 +122,7 @@ class raw_env(AECEnv):
         self.agents = list(AGENTS)
         self.observation_spaces = {agent: self._observation_space() for agent in AGENTS}
         self.action_spaces = {agent: spaces.Discrete(HOUSES) for agent in AGENTS}
+        self.state_space = spaces.Box(0.0, 1.0, (self._size + 1,), np.float32)
 
     def _observation_space(self) -> spaces.Space:
         box = spaces.Box(0.0, 1.0, (self._size,), np.float32)
@@ -117,9 +132,19 @@ class raw_env(AECEnv):
         return spaces.Dict({"observation": box, "action_mask": mask})
 
     @property
-    def state(self) -> State:
+    def game_state(self) -> State:
         """The position as a :class:`State`: text, picture, legal moves, outcome."""
         return self._state
+
+    def state(self) -> np.ndarray:
+        """The whole game for a centralised critic, a fresh float32[size + 1] at any time.
+
+        What South (``player_0``) observes, then 1 when South is to move, else 0.
+        """
+        seen = np.empty(self._size + 1, np.float32)
+        seen[:-1] = observe(self._state, True, self._size)
+        seen[-1] = self._state.south_to_move
+        return seen
 
     def observation_space(self, agent: str) -> spaces.Space:
         """The observation space of an agent, the same object at every call."""
@@ -155,13 +180,23 @@ class raw_env(AECEnv):
                 raise OwareError("the game is over and both agents are done: call reset()")
             self._was_dead_step(action)
             return
-        if type(action) is not int and isinstance(action, np.ndarray) and action.shape == ():
-            action = action.item()
-        self._state = self._state.play(action)  # type: ignore[arg-type]
+        if type(action) is not int:
+            action = self._number(action)
+        self._state = self._state.play(action)
         self.agent_selection = _OTHER[agent]
         # No agent has a reward before the last step, so there is nothing to clear or add up.
         if self._follows_each_ply or self._state.is_over:
             self._after_change()
+
+    def _number(self, action: Any) -> int:
+        """An action as an int; raises IllegalMove for what is none, a house's letter included."""
+        if isinstance(action, np.ndarray) and action.shape == ():
+            action = action[()]
+        if isinstance(action, int | np.integer) and type(action) is not bool:
+            return int(action)
+        state = self._state
+        why = "an action is a whole number 0-5"
+        raise IllegalMove(state.to_text(), action, state.legal_letters, why)
 
     def _after_change(self) -> None:
         """Settle a finished game, offer the moves in the infos, refresh the window."""
@@ -191,8 +226,8 @@ class raw_env(AECEnv):
 
     def observe(self, agent: str) -> Any:
         """What an agent sees now, its own side first: fresh arrays, valid at any time."""
-        if agent not in _OTHER:
-            raise OwareError(f"there is no agent {agent!r}: they are {SOUTH} and {NORTH}")
+        if not isinstance(agent, str) or agent not in _OTHER:
+            raise OwareError(f"there is no agent {shown(agent)}: they are {SOUTH} and {NORTH}")
         observation = observe(self._state, agent == SOUTH, self._size)
         if self._mask_in_obs:
             return {"observation": observation, "action_mask": self._mask(agent)}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from oware_env.errors import OwareError, shown, whole_number
+from oware_env.errors import OwareError, integer, shown
 from oware_env.kernel import kernel
 from oware_env.rules import BOARD, MOST_PLIES, SEEDS, play, status
 
@@ -68,8 +68,8 @@ def _checked(
     board: np.ndarray, depth: int, ply: int, max_plies: int
 ) -> tuple[np.ndarray, int, int, int]:
     """The arguments as the kernel takes them; it reads whatever it is given."""
-    depth, ply = whole_number(depth, "depth"), whole_number(ply, "ply")
-    max_plies = whole_number(max_plies, "max_plies")
+    depth, ply = integer(depth, "depth"), integer(ply, "ply")
+    max_plies = integer(max_plies, "max_plies")
     if not 1 <= max_plies <= MOST_PLIES:
         raise OwareError(f"max_plies must be between 1 and {MOST_PLIES}, not {shown(max_plies)}")
     if not 0 <= ply <= max_plies:

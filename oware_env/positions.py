@@ -4,12 +4,13 @@ Nothing here holds a generator: a number is a hash of what it is for, so the sam
 same moves whichever process plays it and in whatever order (law 4 of the design).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from oware_env.errors import OwareError, shown
 from oware_env.kernel import kernel
+from oware_env.rules import SEEDS
 
 # What a random number is for: draws of different purposes never meet.
 DRAW_MOVE, DRAW_TIE, DRAW_OPENING, DRAW_NOISE, DRAW_TEMPERATURE, DRAW_ROLLOUT = range(6)
@@ -89,34 +90,69 @@ def pick_move(mask, bits):
     return np.int64(_MOVES_OF[mask, place])
 
 
-def as_positions(boards: np.ndarray, plies: np.ndarray, keys: np.ndarray) -> Positions:
-    """Positions from anything array-like, with the documented types.
+_TYPES = np.dtype(np.int8), np.dtype(np.int32), np.dtype(np.uint64)
 
-    Raises :class:`OwareError` for other shapes, and for values that these types cannot hold.
+
+def as_positions(boards: Any, plies: Any, keys: Any) -> Positions:
+    """Positions from anything array-like, with the documented types and the very same numbers.
+
+    Raises OwareError for other shapes, and for numbers that no position has.
     """
     positions = Positions(
-        _as_type("boards", boards, np.int8),
-        _as_type("plies", plies, np.int32),
-        _as_type("keys", keys, np.uint64),
+        _exactly("boards", boards, np.int8),
+        _exactly("plies", plies, np.int32),
+        _exactly("keys", keys, np.uint64),
     )
-    count = positions.plies.size
-    if [array.shape for array in positions] != [(count, 14), (count,), (count,)]:
-        shapes = ", ".join(str(array.shape) for array in positions)
-        raise OwareError(f"boards, plies and keys must be [B, 14], [B], [B], not {shapes}")
+    shapes = [array.shape for array in positions]
+    if shapes[1] != shapes[0][:1] or shapes[0] != (*shapes[1], 14) or shapes[2] != shapes[1]:
+        found = ", ".join(str(shape) for shape in shapes)
+        raise OwareError(f"boards, plies and keys must be [B, 14], [B], [B], not {found}")
+    if len(positions.plies):
+        counts = positions.boards
+        if counts.min() < 0 or counts.max() > SEEDS:
+            row = int(((counts < 0) | (counts > SEEDS)).any(axis=1).argmax())
+            raise OwareError(
+                f"row {row}: a board holds 0 to {SEEDS} seeds in each place, "
+                f"not {counts[row].tolist()}"
+            )
+        if positions.plies.min() < 0:
+            row = int(positions.plies.argmin())
+            raise OwareError(f"row {row}: a ply is at least 0, not {positions.plies[row]}")
     return positions
 
 
-def _as_type(name: str, values: np.ndarray, dtype: type) -> np.ndarray:
-    """Values as a contiguous array of a type that holds them unchanged."""
-    if isinstance(values, np.ndarray) and values.dtype == dtype:
-        return np.ascontiguousarray(values)
+def checked_positions(positions: Any) -> Positions:
+    """What an agent is asked about, with the documented types and shapes; raises OwareError.
+
+    Those of our own loops are taken as they are, without a look at every number in them.
+    """
+    if type(positions) is Positions:
+        boards, plies, keys = positions
+        types = getattr(boards, "dtype", 0), getattr(plies, "dtype", 0), getattr(keys, "dtype", 0)
+        if types == _TYPES:
+            shapes = boards.shape, plies.shape, keys.shape
+            if shapes == ((len(boards), 14), (len(boards),), (len(boards),)):
+                return positions
+    if not isinstance(positions, tuple) or len(positions) != 3:
+        raise OwareError(
+            f"positions must be Positions(boards, plies, keys), not {shown(positions)}"
+        )
+    return as_positions(*positions)
+
+
+def _exactly(name: str, values: Any, kind: type) -> np.ndarray:
+    """``values`` as an array of a type that holds the very same numbers, else OwareError."""
     try:
         given = np.asarray(values)
-    except ValueError:  # rows of different lengths
-        raise OwareError(f"{name} must be an array, not {shown(values)}") from None
-    array: np.ndarray | None
-    with np.errstate(invalid="ignore"):
-        array = np.ascontiguousarray(given, dtype) if given.dtype.kind in "iuf" else None
-    if array is None or not np.array_equal(array, given):
-        raise OwareError(f"{name} must be whole numbers of {np.dtype(dtype)}, not {shown(values)}")
-    return array
+    except Exception as error:  # rows of different lengths, or an object with ideas of its own
+        raise OwareError(f"{name} must be {np.dtype(kind)} numbers: {error}") from None
+    if given.dtype == kind:
+        return np.ascontiguousarray(given, kind)
+    if given.dtype.kind in "iuf":
+        with np.errstate(invalid="ignore"):
+            converted: np.ndarray = np.ascontiguousarray(given.astype(kind))
+        if (converted == given).all():
+            return converted
+    raise OwareError(
+        f"{name} must be numbers that {np.dtype(kind)} holds, not {given.dtype} {shown(values)}"
+    )

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from oware_env.errors import OwareError, shown, whole_number
+from oware_env.errors import OwareError, integer, shown
 from oware_env.kernel import kernel
 
 HOUSES = 6  # houses of one side, and so moves
@@ -70,7 +70,7 @@ def require_abapa(rules: Rules) -> Rules:
         raise OwareError(
             f"rules must be a Rules value such as Rules(max_plies=400), not {shown(rules)}"
         )
-    rules = Rules(*map(whole_number, rules, Rules._fields))
+    rules = Rules(*map(integer, rules, Rules._fields))
     if rules[1:] != Rules()[1:]:
         raise OwareError(
             f"games are played under abapa, not {describe_rules(rules)}: "

@@ -27,7 +27,7 @@ from oware_env.episode import (
     one_of,
     rewards,
 )
-from oware_env.errors import OwareError
+from oware_env.errors import OwareError, shown
 from oware_env.positions import Positions
 from oware_env.rules import HOUSES, Rules, require_abapa
 from oware_env.state import IllegalMove, State
@@ -74,8 +74,13 @@ class OwareSingleAgentEnv(gymnasium.Env):
         self._done = True
 
     @property
+    def game_state(self) -> State:
+        """The position as a :class:`State`: text, picture, legal moves, outcome."""
+        return self._state
+
+    @property
     def state(self) -> State:
-        """The position as a :class:`State`."""
+        """The same as :attr:`game_state`, its name in this environment alone."""
         return self._state
 
     @property
@@ -108,8 +113,8 @@ class OwareSingleAgentEnv(gymnasium.Env):
         """Play house ``action`` 0-5 and the opponent's reply; ``truncated`` is always False."""
         if self._done:
             raise OwareError("the episode is over: call reset() before step()")
-        if not self.action_space.contains(action):
-            raise OwareError(f"an action is a whole number from 0 to 5, not {action!r}")
+        if type(action) is bool or not self.action_space.contains(action):
+            raise OwareError(f"an action is a whole number from 0 to 5, not {shown(action)}")
         reward = 0.0
         try:
             state = self._state.play(int(action))
@@ -133,7 +138,7 @@ class OwareSingleAgentEnv(gymnasium.Env):
         try:
             return state.play(move)
         except IllegalMove as error:
-            raise OwareError(f"opponent {self.opponent!r}: {error}") from error
+            raise OwareError(f"opponent {shown(self.opponent)}: {error}") from error
 
     def _mask(self) -> np.ndarray:
         return MASKS[0 if self._done else self._state._status].copy()

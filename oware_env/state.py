@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oware_env import notation, render
-from oware_env.errors import OwareError, shown, whole_number
+from oware_env.errors import OwareError, integer, shown
 from oware_env.explain import MoveReport, explain_move, house_of, why_not_offered
 from oware_env.notation import Placement, move_letter, read_side
 from oware_env.rules import (
@@ -63,7 +63,7 @@ def _counts(board: np.ndarray) -> list[int]:
     """The 14 numbers of a mover-relative board, which may be anything."""
     if not isinstance(board, np.ndarray):
         try:
-            return _counts(np.array([whole_number(count, "a number of seeds") for count in board]))
+            return _counts(np.array([integer(count, "a number of seeds") for count in board]))
         except TypeError:
             raise OwareError(f"a board must be 14 integers, not {shown(board)}") from None
     if board.shape != (14,) or board.dtype.kind not in "iu":
@@ -111,7 +111,7 @@ class State:
     def from_placement(cls, placement: Placement, rules: Rules = Rules(), ply: int = 0) -> "State":
         """The state of counts in seats; raises :class:`OwareError` when it cannot stand."""
         houses, stores, south = notation.check_placement(placement)
-        rules, ply = require_abapa(rules), whole_number(ply, "ply")
+        rules, ply = require_abapa(rules), integer(ply, "ply")
         if not 0 <= ply <= rules.max_plies:
             raise OwareError(
                 f"ply must be between 0 and max_plies {rules.max_plies}, not {shown(ply)}"

@@ -27,7 +27,6 @@ from oware_env.episode import (
     one_of,
     opening_plies,
     read_options,
-    whole_number,
 )
 from oware_env.episode_rows import (
     EpisodeRows,
@@ -44,11 +43,12 @@ from oware_env.episode_rows import (
     rows_to_answer,
     unopened_rows,
 )
-from oware_env.errors import OwareError
+from oware_env.errors import OwareError, shown, whole_number
 from oware_env.rules import HOUSES, Rules, require_abapa
 from oware_env.state import IllegalMove, State
 
 RENDER_MODES = ("ansi", "rgb_array")
+MOST_ENVS = 2**20  # rows: what one step holds in some GB, with the longest observation
 
 
 class OwareVectorEnv(gymnasium.vector.VectorEnv):
@@ -64,8 +64,11 @@ class OwareVectorEnv(gymnasium.vector.VectorEnv):
     the episode is over. ``autoreset_mode`` is one of Gymnasium's: in ``NEXT_STEP`` the step after
     an episode's end starts the next one (the action is ignored, the reward 0), in ``SAME_STEP``
     the ending step does and has the end in ``infos["final_obs"]`` and ``infos["final_info"]``, in
-    ``DISABLED`` the caller does with ``reset(options={"reset_mask": bool[N]})``. What is returned
-    is never written to again. Render modes: ``"ansi"`` and ``"rgb_array"``, a frame for each row.
+    ``DISABLED`` the caller does with ``reset(options={"reset_mask": bool[N]})``. After
+    ``max_episode_steps`` steps of its learner, if given, an episode is truncated, as
+    ``gymnasium.wrappers.TimeLimit`` does with the single environment; its mask then still holds
+    the moves of the position. What is returned is never written to again. Render modes:
+    ``"ansi"`` and ``"rgb_array"``, a frame for each row.
 
     Version history: v0, first version (encoding version 0).
     """
@@ -83,14 +86,20 @@ class OwareVectorEnv(gymnasium.vector.VectorEnv):
         observation: str = "counts",
         reward: str = "result",
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        max_episode_steps: int | None = None,
         render_mode: str | None = None,
     ) -> None:
-        self.num_envs = whole_number("num_envs", num_envs, least=1)
+        self.num_envs = whole_number("num_envs", num_envs, least=1, most=MOST_ENVS)
         self.opponent = checked_opponent(opponent)
         self.seat = one_of("seat", seat, SEATS)
         self.rules = require_abapa(rules)
         self._size = observation_size(observation)
         self._by_margin = one_of("reward", reward, REWARDS) == "margin"
+        self.max_episode_steps = (
+            None
+            if max_episode_steps is None
+            else whole_number("max_episode_steps", max_episode_steps, least=1)
+        )
         self.autoreset_mode = _checked_mode(autoreset_mode)
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = (
@@ -115,10 +124,10 @@ class OwareVectorEnv(gymnasium.vector.VectorEnv):
 
     def state(self, row: int) -> State:
         """The position of one row as a :class:`State`."""
-        return _state(self._rows, row, self.rules)
+        return _state(self._rows, whole_number("row", row, most=self.num_envs - 1), self.rules)
 
     def action_masks(self) -> np.ndarray:
-        """The learner's legal moves, bool[N, 6]; all False where the episode is over."""
+        """The learner's legal moves, bool[N, 6]; all False where the game is over."""
         return self._masks(self._rows).astype(np.bool_)
 
     def reset(
@@ -153,26 +162,36 @@ class OwareVectorEnv(gymnasium.vector.VectorEnv):
     def step(
         self, actions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Play houses ``actions`` integers [N] and the replies; no row is ever truncated.
+        """Play houses ``actions`` integers [N] and the replies.
 
         Returns observations float32[N, size], rewards float64[N], terminations and truncations
-        bool[N], and infos. When it raises, no row has moved.
+        bool[N] (all False without ``max_episode_steps``), and infos. When it raises, no row has
+        moved.
         """
         waiting = over(self._rows)
+        if self.max_episode_steps is not None:
+            waiting |= self._truncated(self._rows)
         actions = self._checked(actions, ~waiting)
         rows = copied(self._rows)
         play_actions(rows, actions, ~waiting, self.rules.max_plies)
         self._advance(rows, waiting, self._opening)
-        ended = over(rows)
+        terminations, truncations = over(rows), self._truncated(rows)
         rewards = reward_rows(rows, self._by_margin)
         infos: dict[str, Any] = {}
-        if self.autoreset_mode == AutoresetMode.SAME_STEP and ended.any():
-            infos = self._final(rows, ended)
-            self._advance(rows, ended, self._opening)
+        if self.autoreset_mode == AutoresetMode.SAME_STEP:
+            ended = terminations | truncations
+            if ended.any():
+                infos = self._final(rows, ended)
+                self._advance(rows, ended, self._opening)
         self._rows = rows
         infos |= self._infos(rows, np.ones(self.num_envs, np.bool_))
-        truncations = np.zeros(self.num_envs, np.bool_)
-        return self._observe(rows), rewards, ended, truncations, infos
+        return self._observe(rows), rewards, terminations, truncations, infos
+
+    def _truncated(self, rows: EpisodeRows) -> np.ndarray:
+        """Where the learner has made all the steps that an episode may have, a fresh bool[N]."""
+        if self.max_episode_steps is None:
+            return np.zeros(self.num_envs, np.bool_)
+        return rows.steps >= self.max_episode_steps
 
     def render(self) -> Any:
         """A tuple with the board of every row, as text or uint8[H, W, 3] by the render mode."""
@@ -215,7 +234,8 @@ class OwareVectorEnv(gymnasium.vector.VectorEnv):
             try:
                 _state(rows, row, self.rules).play(moves[index])
             except IllegalMove as error:
-                raise OwareError(f"row {row}: opponent {self.opponent!r}: {error}") from error
+                who = f"row {row}: opponent {shown(self.opponent)}"
+                raise OwareError(f"{who}: {error}") from error
         play_at(rows, places, moves.astype(np.int8), self.rules.max_plies)
 
     def _checked(self, actions: np.ndarray, running: np.ndarray) -> np.ndarray:
@@ -268,9 +288,9 @@ class OwareVectorEnv(gymnasium.vector.VectorEnv):
 def _checked_mode(mode: AutoresetMode | str) -> AutoresetMode:
     try:
         return AutoresetMode(mode)
-    except ValueError:
+    except (ValueError, TypeError):
         raise OwareError(
-            f"autoreset_mode must be a gymnasium.vector.AutoresetMode, not {mode!r}"
+            f"autoreset_mode must be a gymnasium.vector.AutoresetMode, not {shown(mode)}"
         ) from None
 
 

@@ -52,7 +52,7 @@ def test_the_function_sees_what_the_environment_shows(observation, size):
         seen.append((observations.copy(), masks.copy()))
         return masks.argmax(axis=1)
 
-    agents.choose(FunctionAgent(note, "note", observation=observation), env.unwrapped.state)
+    agents.choose(FunctionAgent(note, "note", observation=observation), env.unwrapped.game_state)
     [(observations, masks)] = seen
     assert observations.dtype == np.float32 and observations.shape == (1, size)
     assert masks.dtype == np.int8 and masks.shape == (1, 6)

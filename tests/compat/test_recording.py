@@ -46,7 +46,7 @@ def test_pettingzoos_wrapper_films_a_game(make, tmp_path):
     env.reset(seed=0, options=LATE)
     plies = 0
     while not any(env.terminations.values()):
-        env.step(env.unwrapped.state.legal_moves[0])
+        env.step(env.unwrapped.game_state.legal_moves[0])
         plies += 1
     picture = env.unwrapped.render()
     env.close()

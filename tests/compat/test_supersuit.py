@@ -42,7 +42,7 @@ def play_lowest(env):
         if terminated or truncated:
             env.step(None)
             continue
-        legal = env.unwrapped.state.legal_moves
+        legal = env.unwrapped.game_state.legal_moves
         assert info["action_mask"].dtype == np.int8
         assert tuple(np.flatnonzero(info["action_mask"])) == legal
         env.step(legal[0])
@@ -58,8 +58,8 @@ def test_a_wrapper_keeps_game_and_mask(name, make):
     env.reset(seed=0)
     first = env.observe("player_0")
     assert first.shape == shape and first.dtype == dtype
-    assert play_lowest(env) == env.unwrapped.state.ply == 84
-    assert env.unwrapped.state.outcome.winner == "north"
+    assert play_lowest(env) == env.unwrapped.game_state.ply == 84
+    assert env.unwrapped.game_state.outcome.winner == "north"
 
 
 @pytest.mark.parametrize(("lowest", "highest"), [(-0.5, 0.5), (-2.0, 0.25)])
@@ -68,7 +68,7 @@ def test_clipped_rewards_come_for_both_on_the_last_step(lowest, highest):
     env.reset(seed=0)
     while not any(env.terminations.values()):
         assert env.rewards == {"player_0": 0, "player_1": 0}
-        env.step(env.unwrapped.state.legal_moves[0])
+        env.step(env.unwrapped.game_state.legal_moves[0])
     assert env.rewards == {"player_0": max(-1.0, lowest), "player_1": highest}
 
 
@@ -79,7 +79,7 @@ def test_stacked_frames_are_the_observations_before():
     for _ in range(6):
         stacked = env.last()[0].copy()  # SuperSuit writes the next frame into the same array
         seen.append((stacked, env.unwrapped.observe(env.agent_selection)))
-        env.step(env.unwrapped.state.legal_moves[0])
+        env.step(env.unwrapped.game_state.legal_moves[0])
     for stacked, plain in seen:
         np.testing.assert_array_equal(stacked[15:], plain)
     for (stacked, _), (_, two_plies_before) in zip(seen[2:], seen, strict=False):
@@ -93,7 +93,7 @@ def test_several_wrappers_together_play_a_game(make):
     env.reset(seed=1, options={"random_plies": 6})
     assert env.observe("player_0").shape == (47,)
     play_lowest(env)
-    assert env.unwrapped.state.is_over
+    assert env.unwrapped.game_state.is_over
 
 
 @pytest.mark.parametrize("name", NEED_A_BOX)
@@ -111,6 +111,6 @@ def test_the_vector_of_games_offers_legal_moves_in_each():
         infos, passes = envs.last()[-1], envs.last()[-2]
         assert not passes.any()
         masks = np.array([info["action_mask"] for info in infos])
-        assert (masks == [MASKS[env.state._status & 63] for env in envs.envs]).all()
+        assert (masks == [MASKS[env.game_state._status & 63] for env in envs.envs]).all()
         envs.step(5 - masks[:, ::-1].argmax(axis=1))
-    assert len({env.state.to_text() for env in envs.envs}) == 3
+    assert len({env.game_state.to_text() for env in envs.envs}) == 3

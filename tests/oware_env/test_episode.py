@@ -15,7 +15,7 @@ def openings(env, seed, count):
     states = []
     for game in range(count):
         env.reset(seed=seed if game == 0 else None, options={"random_plies": 6})
-        states.append(env.unwrapped.state)
+        states.append(env.unwrapped.game_state)
     return states
 
 
@@ -39,7 +39,7 @@ def test_without_a_seed_every_environment_draws_its_own_openings():
 def test_random_plies_start_from_the_given_position():
     env = oware_v0.env()
     env.reset(seed=0, options={"position": LOOP, "ply": 10, "random_plies": 12})
-    assert env.unwrapped.state == State.parse(LOOP, ply=22)
+    assert env.unwrapped.game_state == State.parse(LOOP, ply=22)
 
 
 def test_random_openings_never_start_with_a_finished_game():
@@ -73,11 +73,11 @@ def test_a_bad_reset_option_is_refused_and_the_game_goes_on(options, message):
     env = oware_v0.env()
     env.reset(seed=0)
     env.step(2)
-    before = env.unwrapped.state
+    before = env.unwrapped.game_state
     with pytest.raises(OwareError, match=message) as caught:
         env.reset(options=options)
     assert "\n" not in str(caught.value)
-    assert env.unwrapped.state == before and env.agent_selection == "player_1"
+    assert env.unwrapped.game_state == before and env.agent_selection == "player_1"
     env.step(2)
 
 

@@ -77,7 +77,7 @@ def snapshot(env):
         "ends": (dict(env.terminations), dict(env.truncations)),
         "infos": plain(env.infos),
         "observations": [plain(env.observe(agent)) for agent in AGENTS],
-        "state": env.unwrapped.state,
+        "state": env.unwrapped.game_state,
     }
 
 
@@ -144,7 +144,7 @@ def test_only_the_side_to_move_is_offered_moves_and_they_are_the_legal_ones(make
     env.reset()
     draw = random.Random(5)
     while not any(env.terminations.values()):
-        state, mover = env.unwrapped.state, env.agent_selection
+        state, mover = env.unwrapped.game_state, env.agent_selection
         idle = AGENTS[1 - AGENTS.index(mover)]
         assert mover == AGENTS[0 if state.south_to_move else 1]
         assert mask_of(env, mover).dtype == np.int8
@@ -258,7 +258,7 @@ def test_dead_steps_then_reset_keep_the_order_of_agents(make):
         assert env.agents == AGENTS and env.agent_selection == "player_0"
         play_random(env, game)
         # No dead step, one, two, one: whatever is left of the last game must not matter.
-        order = [AGENTS[0 if env.unwrapped.state.south_to_move else 1]]
+        order = [AGENTS[0 if env.unwrapped.game_state.south_to_move else 1]]
         order.append(AGENTS[1 - AGENTS.index(order[0])])
         for agent in order[: [0, 1, 2, 1][game]]:
             assert env.agent_selection == agent
@@ -313,13 +313,13 @@ def test_an_endless_loop_is_settled_at_the_move_limit():
             assert reward == 0.0
             env.step(None)
             continue
-        assert env.unwrapped.state.to_text() == LOOP or plies % 12
+        assert env.unwrapped.game_state.to_text() == LOOP or plies % 12
         assert observation["observation"][14] == np.float32(12_000 - plies) / np.float32(12_000)
         assert agent == AGENTS[plies % 2]
         env.step(int(observation["action_mask"].argmax()))
         plies += 1
     assert plies == 12_000
-    outcome = env.unwrapped.state.outcome
+    outcome = env.unwrapped.game_state.outcome
     assert outcome == (None, "move_limit", (24, 24))
 
 
@@ -333,9 +333,9 @@ def test_an_illegal_move_ends_the_wrapped_game_for_the_mover_alone(mask_in):
     env.reset(options={"position": position, "ply": 1})
     env.step(0)
     env.last()
-    before = env.unwrapped.state
+    before = env.unwrapped.game_state
     env.step(2)  # house C is empty
-    assert env.unwrapped.state == before
+    assert env.unwrapped.game_state == before
     assert env.rewards == {"player_0": -1.0, "player_1": 0}
     assert all(env.terminations.values())
     totals = {}
@@ -366,7 +366,7 @@ def test_every_kind_of_integer_is_a_move(number):
     env = oware_v0.env()
     env.reset()
     env.step(number(2))
-    assert env.unwrapped.state == State.initial().play(2)
+    assert env.unwrapped.game_state == State.initial().play(2)
 
 
 # Copies
@@ -418,7 +418,7 @@ def test_a_copy_of_an_open_window_opens_its_own(monkeypatch):
     twin = pickle.loads(pickle.dumps(copy.deepcopy(env)))
     assert twin.render() is None
     twin.step(0)
-    assert env.unwrapped.state == State.initial()
+    assert env.unwrapped.game_state == State.initial()
     twin.close()
     env.close()
     env.close()
@@ -431,14 +431,14 @@ def test_north_to_move_leaves_south_as_player_0():
     env = oware_v0.env()
     env.reset(options={"position": "4-4-0-5-5-5-5-4-4-4-4-4-0-0-N", "ply": 1})
     assert env.agents == AGENTS and env.agent_selection == "player_1"
-    assert env.unwrapped.state == State.parse("4-4-0-5-5-5-5-4-4-4-4-4-0-0-N", ply=1)
+    assert env.unwrapped.game_state == State.parse("4-4-0-5-5-5-5-4-4-4-4-4-0-0-N", ply=1)
 
 
 def test_the_state_of_the_game_is_public():
     env = oware_v0.env()
     env.reset()
     env.step(2)
-    assert env.unwrapped.state == State.initial().play(2)
+    assert env.unwrapped.game_state == State.initial().play(2)
     assert env.unwrapped.rules == Rules()
 
 

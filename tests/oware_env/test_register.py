@@ -39,7 +39,7 @@ def test_pettingzoo_makes_the_aec_environment():
     assert str(env) == "oware_v0"
     env.reset()
     env.step(2)
-    assert env.unwrapped.state == State.initial(Rules(max_plies=99)).play(2)
+    assert env.unwrapped.game_state == State.initial(Rules(max_plies=99)).play(2)
     assert isinstance(env.unwrapped, oware_v0.raw_env)
     assert pettingzoo.spec("aec", "oware/oware_v0").version == 0
 

@@ -153,7 +153,7 @@ def test_some_rows_are_reset_as_single_environments_are(mode, seat):
     ours, theirs = OwareVectorEnv(5, seat=seat, autoreset_mode=mode), sync(5, mode, seat=seat)
     check_same(ours, theirs, steps=0)
     random = np.random.default_rng(1)
-    for seeds in (None, 40, [7, None, 9, None, 2**64 + 3], np.arange(5)):
+    for seeds in (None, 40, [7, None, 9, None, 2**64 - 1], np.arange(5)):
         for _ in range(6):
             actions = some_actions(random, ours, illegal=0.0)
             assert data_equivalence(ours.step(actions), theirs.step(actions), exact=True)
