@@ -14,7 +14,7 @@ from types import FrameType
 from typing import TextIO
 
 from oware_env.errors import OwareError
-from oware_env.files import printable
+from oware_env.files import has_controls, printable
 
 MISTAKE = 2  # exit code
 STOPPING = tuple(
@@ -36,18 +36,22 @@ def run_command(
     fault.
     """
     _open_streams()
+    words = sys.argv[1:] if arguments is None else arguments
     try:
+        for word in words:
+            if has_controls(word):
+                raise OwareError(f"the word {word!r} holds a control character")
         with stopped_by_signals():
-            action(sys.argv[1:] if arguments is None else arguments)
-            sys.stdout.flush()
+            action(words)
+            return _flush()
     except OwareError as error:
         return _say(str(error))
     except BrokenPipeError:
         _discard(sys.stdout)
     except OSError as error:
-        _discard_unwritable(sys.stdout)
-        name = f"{error.filename}: " if error.filename else ""
-        return _say(f"{name}{error.strerror or error}")
+        _discard(sys.stdout)
+        place = error.filename or "the output, or a file,"
+        return _say(f"{place} cannot be used: {error.strerror or error}")
     except MemoryError as error:
         return _say(f"out of memory: {error}" if str(error) else "out of memory")
     except KeyboardInterrupt as stop:
@@ -55,9 +59,10 @@ def run_command(
         with suppress(OSError):
             print("stopped", file=sys.stderr)
         return 128 + int(number)
-    except SystemExit as end:
-        return _flushed(end.code if isinstance(end.code, int) else bool(end.code))
-    return 0
+    except SystemExit:  # how --help ends
+        if code := _flush():
+            return code
+        raise
 
 
 def _say(message: str) -> int:
@@ -67,16 +72,16 @@ def _say(message: str) -> int:
     return MISTAKE
 
 
-def _flushed(code: int) -> int:
-    """The exit code of a command that ends early, such as ``--help``, once its output is out."""
+def _flush() -> int:
+    """Get out what is left to print; the exit code when that cannot be done, else 0."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         _discard(sys.stdout)
     except OSError as error:
-        _discard_unwritable(sys.stdout)
+        _discard(sys.stdout)
         return _say(f"the output cannot be written: {error.strerror}")
-    return code
+    return 0
 
 
 def _open_streams() -> None:
@@ -101,14 +106,6 @@ def _discard(stream: TextIO) -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
-
-
-def _discard_unwritable(stream: TextIO) -> None:
-    """Discard a stream's output when it is what cannot be written."""
-    try:
-        stream.flush()
-    except (OSError, ValueError):
-        _discard(stream)
 
 
 @contextmanager

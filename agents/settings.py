@@ -8,9 +8,12 @@ tyro writes the help. Bottom layer of ``agents`` beside ``base``.
 
 import difflib
 import io
+import os
+import re
+import shutil
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import redirect_stdout, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args, get_origin
 
@@ -18,19 +21,29 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_
 from pydantic.fields import FieldInfo
 
 from oware_env.errors import OwareError
+from oware_env.files import has_controls, read_text
 
 Model = TypeVar("Model", bound="Settings")
+_WHOLE = re.compile(r"[+-]?[0-9]+")  # as one is written on a command line
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf")
+_SHOWN = 80  # characters of a value in a message
+_NARROWEST = 40  # columns of a help text
 
 
 class Settings(BaseModel):
     """Base of all settings: frozen, no unknown keys, no silent conversion between types.
 
     Sections are nested models and lists are tuple fields. Each field has a one-line docstring,
-    which is its help on the command line.
+    which is its help on the command line. Numbers are finite and fit 64 bits, texts hold no control
+    character.
     """
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        use_attribute_docstrings=True,
+        allow_inf_nan=False,
     )
 
     if not TYPE_CHECKING:  # type checkers see the fields as parameters
@@ -46,11 +59,18 @@ class Settings(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _lists_are_tuples(cls, data: Any) -> Any:
-        """TOML and JSON know lists only; a frozen model holds tuples."""
+    def _plain_values(cls, data: Any) -> Any:
+        """TOML and JSON know lists only, a frozen model holds tuples; nothing in them is odd."""
         if not isinstance(data, dict):
             return data
-        return {key: tuple(v) if isinstance(v, list) else v for key, v in data.items()}
+        found = {key: tuple(v) if isinstance(v, list) else v for key, v in data.items()}
+        for key, value in found.items():
+            for one in value if isinstance(value, tuple) else (value,):
+                if isinstance(one, int) and not -(2**63) <= one < 2**64:
+                    raise ValueError(f"{key} must fit 64 bits, not {_brief(one)}")
+                if isinstance(one, str) and has_controls(one):
+                    raise ValueError(f"{key} must hold no control character, not {_brief(one)}")
+        return found
 
 
 class Switch(str):
@@ -132,14 +152,24 @@ def parse_command(
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
+    text = read_text(path, "settings file").removeprefix("\ufeff")
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise OwareError(f"cannot read the settings file {path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise OwareError(f"{path} is not a settings file: it is not text in UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise OwareError(f"{path} is not valid TOML: {error}") from None
+        return tomllib.loads(text)
+    except RecursionError:
+        raise OwareError(f"{path} is not valid TOML: it is nested too deep") from None
+    except ValueError as error:  # TOMLDecodeError is one, and so is a number of 5,000 digits
+        raise OwareError(f"{path} is not valid TOML: {_brief(str(error), str)}") from None
+
+
+def _brief(value: Any, show: Callable[[Any], str] = repr) -> str:
+    """A value for a message, cut where it is too long to be read."""
+    try:
+        text = show(value)
+    except ValueError:  # Python writes no number of 5,000 digits
+        return "a number of thousands of digits"
+    except RecursionError:
+        return "a value nested too deep"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _sections(model: type[Settings]) -> dict[str, type[Settings]]:
@@ -184,9 +214,9 @@ def _explain(model: type[Settings], error: ValidationError) -> str:
     if fault["type"] == "value_error":  # raised by a check of our own
         return f"{key}: " * bool(key) + str(fault["ctx"]["error"])
     if fault["type"] == "model_type":
-        return f"{key} must be a section with keys, not {fault['input']!r}"
+        return f"{key} must be a section with keys, not {_brief(fault['input'])}"
     right = fault["msg"].removeprefix("Input ").replace("should", "must", 1)
-    return f"{key} {right}, not {fault['input']!r}"
+    return f"{key} {right}, not {_brief(fault['input'])}"
 
 
 def _split(
@@ -250,6 +280,10 @@ def _convert(text: str, kind: Any) -> Any:
     """Text as a type; what cannot be converted stays text and is refused with the rest."""
     if text == "None" and kind is not str:
         return None
+    kinds = {kind, *get_args(kind)}
+    shape = _NUMBER if float in kinds else _WHOLE if int in kinds else None
+    if shape is not None and not shape.fullmatch(text):
+        return text
     try:
         return TypeAdapter(kind).validate_strings(text)
     except ValidationError:
@@ -264,7 +298,7 @@ def _print_help(
 
     defaults: dict[str, Any] = {"default": read_settings(model, config)} if config else {}
     help_text = io.StringIO()
-    with suppress(SystemExit), redirect_stdout(help_text):
+    with suppress(SystemExit), redirect_stdout(help_text), _a_readable_width():
         tyro.cli(model, args=["--help"], **defaults)
     # tyro's usage line and paragraph do not know of words and the command's own options.
     own = [
@@ -274,3 +308,18 @@ def _print_help(
     fields = help_text.getvalue().partition("\n\n")[2].strip()
     print("\n".join([description, *own, "", fields]))
     raise SystemExit(0)
+
+
+@contextmanager
+def _a_readable_width() -> Iterator[None]:
+    """Lay help out for a terminal of at least 40 columns: tyro never ends on one of a few."""
+    before = os.environ.get("COLUMNS")
+    if shutil.get_terminal_size().columns < _NARROWEST:
+        os.environ["COLUMNS"] = str(_NARROWEST)
+    try:
+        yield
+    finally:
+        if before is not None:
+            os.environ["COLUMNS"] = before
+        else:
+            os.environ.pop("COLUMNS", None)

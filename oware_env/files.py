@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import shutil
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -39,7 +40,7 @@ def is_there(path: str | os.PathLike[str]) -> bool:
 
 @contextmanager
 def said(path: str | os.PathLike[str], what: str, remedy: str = "") -> Iterator[None]:
-    """Turn the system's refusal into one line: ``path`` ``what``: reason; ``remedy``.
+    """Turn the system's refusal into one line: ``path`` ``what``: reason, and then ``remedy``.
 
     ``what``: such as ``"cannot be written"``. A name with a null byte counts as a refusal.
     """
@@ -61,7 +62,8 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 def read_text(path: str | os.PathLike[str], kind: str = "text file") -> str:
     """The text of a file in UTF-8. Raises OwareError that says it is no ``kind`` otherwise."""
-    content = read_bytes(path)
+    with said("cannot read", f"the {kind} {path}"):
+        content = Path(path).read_bytes()
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -262,3 +264,8 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+
+
+def has_controls(text: str) -> bool:
+    """Whether a text holds what a terminal would obey, or half a character."""
+    return any(unicodedata.category(one) in ("Cc", "Cs") for one in text)

@@ -244,3 +244,40 @@ def test_importing_the_agents_is_light():
         [sys.executable, "-c", code % heavy], capture_output=True, text=True, check=True
     )
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a = " + "[" * 20_000, "plan.toml is not valid TOML: it is nested too deep"),
+        ("seed = " + "7" * 5_000, "plan.toml is not valid TOML: "),
+        ("seed = 18446744073709551616", "seed must fit 64 bits, not 18446744073709551616"),
+        ("[play]\ntemperature = nan", "plan.toml: play.temperature must be a finite number, not nan"),
+        ("[play]\ntemperature = inf", "plan.toml: play.temperature must be a finite number, not inf"),
+        ('name = "a\\u001b[31m"', "name must hold no control character, not 'a\\x1b[31m'"),
+        ('agents = ["a", "b\\u0000"]', "agents must hold no control character, not 'b\\x00'"),
+        (f"[play]\nkind = '{'x' * 9_999}'", "play.kind must be 'fast' or 'slow', not 'xxx"),
+    ],
+)
+def test_what_no_setting_can_be_is_refused_in_one_short_line(tmp_path, text, message):
+    with pytest.raises(OwareError) as caught:
+        _read(tmp_path, text)
+    said = str(caught.value)
+    assert message in said and "\n" not in said and said.isprintable()
+    assert len(said) < len(str(tmp_path)) + 300
+
+
+def test_a_byte_order_mark_is_no_fault(tmp_path):
+    assert _read(tmp_path, "\ufeffseed = 3") == Plan(seed=3)
+
+
+@pytest.mark.parametrize("text", ["1_0", "８", " 8 ", "8 ", "0x8", "1e1", "--8", "", "9" * 5_000])
+def test_a_whole_number_is_written_in_plain_digits(text):
+    with pytest.raises(OwareError, match="seed must be a valid integer"):
+        _parse(f"--seed={text}")
+
+
+@pytest.mark.parametrize("text", ["1_0.5", "１.5", " 1.5", "nan", "1.5f", "1,5", ""])
+def test_a_number_is_written_in_plain_digits(text):
+    with pytest.raises(OwareError, match=r"play.temperature must be a"):
+        _parse(f"--play.temperature={text}")
