@@ -173,6 +173,8 @@ class Lock:
     The system holds it, so a killed process leaves none behind. Readers need none.
     """
 
+    _file: BinaryIO | None = None
+
     def __init__(self, folder: Path, what: str, name: str = LOCK, wait: bool = False) -> None:
         """Take it. Raises OwareError when another process has it, naming that process.
 
@@ -180,19 +182,22 @@ class Lock:
         process is waited for. A file system without locks is said so on standard error, once.
         """
         self.path = folder / name
-        with said(self.path, "cannot be written"):
-            self._file: BinaryIO | None = self.path.open("ab+")
-        try:
-            is_ours = _lock(self._file, wait)
-        except OSError as error:
-            import sys
+        is_ours = True
+        while not self._file or (is_ours and not self._is_current()):  # until it is not removed
+            self.release()
+            with said(self.path, "cannot be written"):
+                self._file = self.path.open("ab+")
+            try:
+                is_ours = _lock(self._file, wait)
+            except OSError as error:
+                import sys
 
-            print(
-                f"note: {folder} cannot be locked ({error.strerror}): see to it that no other "
-                "process writes there",
-                file=sys.stderr,
-            )
-            return
+                print(
+                    f"note: {folder} cannot be locked ({error.strerror}): see to it that no other "
+                    "process writes there",
+                    file=sys.stderr,
+                )
+                return
         if not is_ours:
             holder = self._holder()
             self.release()
@@ -213,6 +218,21 @@ class Lock:
             if number.isdigit():
                 return f" ({number.decode()})"
         return ""
+
+    def _is_current(self) -> bool:
+        """Whether what is locked is the file that others will find."""
+        assert self._file is not None
+        try:
+            return os.path.samestat(os.stat(self.path), os.fstat(self._file.fileno()))
+        except OSError:
+            return False
+
+    def remove(self) -> None:
+        """Let others write, and leave no lock file behind where the system lets us."""
+        if self._file is not None:
+            with suppress(OSError):
+                self.path.unlink()
+        self.release()
 
     def release(self) -> None:
         """Let others write; nothing when it was released before."""

@@ -8,15 +8,23 @@ EXACT_SEEDS seeds every value is kept: below ``first`` as a whole, above where t
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from agents.tablebase.files import prepare_place, read_contents, table_path, write_contents
+from agents.tablebase.checks import MOST_SEEDS, check_plies, check_rules, check_seeds
+from agents.tablebase.files import (
+    TABLES,
+    prepare_place,
+    read_contents,
+    table_path,
+    write_contents,
+)
 from agents.tablebase.index import count_boards, level_starts
 from agents.tablebase.induction import (
     CONSTANTS,
@@ -25,15 +33,17 @@ from agents.tablebase.induction import (
     gather_open,
     induce,
 )
+from agents.tablebase.room import check_room
 from oware_env.errors import OwareError
+from oware_env.files import Lock, is_there
 from oware_env.rules import Rules
 
 FIRST = 100  # plies left from which on bounds are kept
+BOARD_BYTES = 31  # of memory, the successors' 24 among them
 EXACT_SEEDS = 10
 EXACT_BYTES = (
     300_000_000  # of memory for all layers of those boards; fewer seeds when it takes more
 )
-MOST_SEEDS = 24  # beyond it indices no longer fit the int32 of the successors
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
 _SAVED = ("layers", "low", "high", "margins")  # arrays of a checkpoint
 
@@ -115,11 +125,17 @@ class Build:
             arrays, facts = read_contents(checkpoint)
         except OwareError:
             return False
-        if facts | self.facts != facts or set(arrays) != set(_SAVED):
+        plies = facts.get("plies")
+        if facts | self.facts != facts or type(plies) is not int or not 0 <= plies <= self.last:
             return False
-        self.plies = facts["plies"]
+        mine = {name: getattr(self, name) for name in _SAVED}
+        if {name: _kind(array) for name, array in arrays.items()} != {
+            name: _kind(array) for name, array in mine.items()
+        }:
+            return False
+        self.plies = plies
         for name, array in arrays.items():
-            getattr(self, name)[:] = array
+            mine[name][:] = array
         return True
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -138,6 +154,10 @@ class Build:
             "open_rows": rows,
             "open_exact": open_exact,
         }
+
+
+def _kind(array: np.ndarray) -> tuple[np.dtype, tuple[int, ...]]:
+    return array.dtype, array.shape
 
 
 def _exact_seeds(seeds: int, last: int) -> int:
@@ -160,28 +180,65 @@ def build_table(
 
     ``plies`` is the range of plies left that its bounds are proved for, 100 to the rules'
     max_plies when left out. An interrupted build of the same table goes on where it last saved.
-    Memory: about 31 bytes a board, and EXACT_BYTES. Raises OwareError in one line.
+    Memory: about 31 bytes a board, and EXACT_BYTES. Raises OwareError in one line, also when
+    another process is building it.
     """
-    first, last = _checked(seeds, rules, plies)
-    path = table_path(seeds, rules, folder)
-    prepare_place(path)  # now, not after a long build
-    checkpoint = path.with_suffix(".unfinished")
-    build = Build(seeds, rules, first, last)
-    build.restore(checkpoint)
-    build.run(checkpoint, os.cpu_count() or 1, progress)
-    write_contents(path, build.arrays(), build.facts)
-    checkpoint.unlink(missing_ok=True)
+    path, range_ = _checked(seeds, rules, plies, folder)
+    with _alone(path):
+        _build(path, seeds, rules, range_, progress)
     return path
 
 
-def _checked(seeds: int, rules: Rules, plies: tuple[int, int] | None) -> tuple[int, int]:
-    """The range of plies left; raises OwareError when it or the number of seeds is no use."""
-    if isinstance(seeds, bool) or not isinstance(seeds, int) or not 1 <= seeds <= MOST_SEEDS:
+def build_missing(seeds: int, rules: Rules = Rules(), folder: Path | None = None) -> Path:
+    """The file of a table, built as by :func:`build_table` when there is none.
+
+    A process that is building it is waited for. Raises OwareError in one line.
+    """
+    path, range_ = _checked(seeds, rules, None, folder)
+    with _alone(path, wait=True):
+        if not is_there(path):
+            _build(path, seeds, rules, range_, lambda done, of: None)
+    return path
+
+
+def _checked(
+    seeds: int, rules: Rules, plies: tuple[int, int] | None, folder: Path | None
+) -> tuple[Path, tuple[int, int]]:
+    """The file to write and the range of plies left; OwareError before any work is done."""
+    check_seeds(seeds)
+    most = check_rules(rules).max_plies
+    first, last = check_plies((min(FIRST, most), most) if plies is None else plies)
+    path = table_path(seeds, rules, folder)
+    boards, few = count_boards(seeds), count_boards(_exact_seeds(seeds, last))
+    check_room(f"a table of {seeds} seeds", BOARD_BYTES * boards + (last + 1) * few)
+    is_usual = folder is None and not os.environ.get(TABLES)
+    remedy = f"; set {TABLES} to a folder that can be" if is_usual else ""
+    prepare_place(path, remedy)  # now, not after a long build
+    return path, (first, last)
+
+
+@contextmanager
+def _alone(path: Path, wait: bool = False) -> Iterator[None]:
+    """The right to build a table, for a block; no lock is left behind."""
+    lock = Lock(path.parent, f"table {path.stem} in", f".{path.stem}.lock", wait)
+    try:
+        yield
+    finally:
+        lock.remove()
+
+
+def _build(
+    path: Path, seeds: int, rules: Rules, range_: tuple[int, int], progress: Progress
+) -> None:
+    """Go on with an unfinished build, or begin, and write the table."""
+    checkpoint = path.with_suffix(".unfinished")
+    try:
+        build = Build(seeds, rules, *range_)
+        build.restore(checkpoint)
+        build.run(checkpoint, os.cpu_count() or 1, progress)
+        write_contents(path, build.arrays(), build.facts)
+    except MemoryError:
         raise OwareError(
-            f"seeds must be a whole number from 1 to {MOST_SEEDS}, not {seeds!r}: a table of 20 "
-            "seeds takes 7 GB of memory, and each further seed half as much again"
-        )
-    first, last = plies or (min(FIRST, rules.max_plies), rules.max_plies)
-    if not 0 <= first <= last:
-        raise OwareError(f"plies must be a range such as (100, 400), not ({first}, {last})")
-    return first, last
+            f"there is not enough memory to build {path}: ask for fewer seeds"
+        ) from None
+    checkpoint.unlink(missing_ok=True)

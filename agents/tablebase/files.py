@@ -6,7 +6,9 @@ memory map: processes share it. Tables lie in the user's cache folder, see :func
 
 import hashlib
 import json
+import math
 import os
+import reprlib
 import shutil
 import time
 from collections.abc import Mapping
@@ -15,11 +17,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from agents.tablebase.checks import check_rules, check_seeds
 from oware_env.errors import OwareError
+from oware_env.files import parse_json, said
 from oware_env.rules import AWARI, Rules, describe_rules
 
 FORMAT = 2
+TABLES = "OWARE_TABLES"  # names the folder of the tables
 _MOST_HEADER = 1 << 20  # bytes
+_MOST_ENTRIES = 1 << 40  # along an axis of an array
 _NO_DIGEST = b"0" * 64  # stands in the digest's place while it is taken
 _PART = ".part"
 _STALE_SECONDS = 3600.0  # a file takes seconds to write: what is older was left by a kill
@@ -34,35 +40,43 @@ class Contents(NamedTuple):
 
 
 def tables_folder() -> Path:
-    """The folder of the tables: $OWARE_TABLES, or oware/tables in the user's cache folder."""
-    if given := os.environ.get("OWARE_TABLES"):
+    """The folder of the tables: $OWARE_TABLES, or oware/tables in the user's cache folder.
+
+    Raises OwareError when the user has no home.
+    """
+    if given := os.environ.get(TABLES):
         return Path(given)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "oware" / "tables"
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(cache):  # others are to be ignored (XDG Base Directory Specification)
+        return Path(cache) / "oware" / "tables"
+    home = os.path.expanduser("~")
+    if not os.path.isabs(home):
+        raise OwareError(f"there is no home folder for tables: set {TABLES} to a folder")
+    return Path(home) / ".cache" / "oware" / "tables"
 
 
 def table_path(seeds: int, rules: Rules = Rules(), folder: Path | None = None) -> Path:
     """Where the table of up to so many seeds under these rules lies. Raises OwareError."""
+    seeds, rules = check_seeds(seeds), check_rules(rules)
     names = {Rules()[1:]: "abapa", AWARI[1:]: "awari"}
     if rules[1:] not in names:
         raise OwareError(f"tables are made for abapa and awari, not {describe_rules(rules)}")
-    return (folder or tables_folder()) / f"{names[rules[1:]]}-{seeds}.safetensors"
+    return Path(folder or tables_folder()) / f"{names[rules[1:]]}-{seeds}.safetensors"
 
 
-def prepare_place(path: Path) -> None:
+def prepare_place(path: Path, remedy: str = "") -> None:
     """Make the folder of ``path``, clear what killed writers left there, and try to write.
 
-    Raises OwareError when the folder is no use.
+    Raises OwareError when the folder is no use, with a ``remedy`` such as ``"; set ..."``.
     """
     scratch = _scratch(path)
-    try:
+    with said(path, "could not be written", remedy):
         path.parent.mkdir(parents=True, exist_ok=True)
         for left_over in path.parent.glob(f".{path.stem}.*{_PART}"):
             if time.time() - left_over.stat().st_mtime > _STALE_SECONDS:
                 shutil.rmtree(left_over)
         scratch.mkdir(exist_ok=True)
         scratch.rmdir()
-    except OSError as error:
-        raise OwareError(f"{path} could not be written: {error.strerror or error}") from None
 
 
 def write_contents(path: Path, arrays: Mapping[str, np.ndarray], facts: Mapping[str, Any]) -> None:
@@ -96,23 +110,50 @@ def _scratch(path: Path) -> Path:
 def read_contents(path: Path) -> Contents:
     """Map a file into memory and check it, byte for byte. Raises OwareError when it is damaged."""
     try:
-        with path.open("rb") as file:
-            size = int.from_bytes(file.read(8), "little")
-            header = json.loads(file.read(min(size, _MOST_HEADER)))
-        facts = json.loads(header.pop("__metadata__")["facts"])
-        if facts["format"] != FORMAT:
-            raise OwareError(
-                f"{path} has format {facts['format']}, this program reads {FORMAT}: "
-                "delete it and build"
-            )
-        if _digest(path, facts["digest"].encode()) != facts["digest"].encode():
-            raise OwareError(f"{path} is damaged: its bytes are not those that were written")
-        arrays = {name: _mapped(path, 8 + size, entry) for name, entry in header.items()}
-    except OSError as error:
-        raise OwareError(f"{path} cannot be read: {error.strerror or error}") from None
+        with said(path, "cannot be read"):
+            return _checked_contents(path)
+    except OwareError:
+        raise
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         raise OwareError(f"{path} is not a table, or it was cut off: delete it and build") from None
-    return Contents(arrays, facts)
+
+
+def _checked_contents(path: Path) -> Contents:
+    with path.open("rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        header = parse_json(file.read(min(size, _MOST_HEADER)))
+        length = os.fstat(file.fileno()).st_size - 8 - size
+    facts = parse_json(header.pop("__metadata__")["facts"])
+    if facts["format"] != FORMAT:
+        raise OwareError(
+            f"{path} has format {reprlib.repr(facts['format'])}, this program reads {FORMAT}: "
+            "delete it and build"
+        )
+    if _digest(path, facts["digest"].encode()) != facts["digest"].encode():
+        raise OwareError(f"{path} is damaged: its bytes are not those that were written")
+    _check_places(header, length)
+    return Contents({name: _mapped(path, 8 + size, header[name]) for name in header}, facts)
+
+
+def _check_places(header: dict[str, Any], length: int) -> None:
+    """ValueError unless the arrays lie one behind another in the ``length`` bytes of the data."""
+    places = []
+    for entry in header.values():
+        (begin, end), shape = entry["data_offsets"], entry["shape"]
+        size = np.dtype(_TYPES[entry["dtype"]]).itemsize
+        numbers = [begin, end, *shape]
+        if not all(type(n) is int and 0 <= n <= _MOST_ENTRIES for n in numbers):
+            raise ValueError("no sizes")
+        if end - begin != size * math.prod(shape) or begin % size:
+            raise ValueError("another size")
+        places.append((begin, end))
+    reached = 0
+    for begin, end in sorted(places):
+        if begin != reached:
+            raise ValueError("a gap, or the same bytes twice")
+        reached = end
+    if reached != length:
+        raise ValueError("cut off, or something behind")
 
 
 def _digest(path: Path, digest: bytes) -> bytes:
@@ -126,7 +167,7 @@ def _digest(path: Path, digest: bytes) -> bytes:
 
 
 def _mapped(path: Path, offset: int, entry: dict[str, Any]) -> np.ndarray:
-    """One array of the file; ValueError when the file ends before it does."""
+    """One array of the file, read-only; its place has been checked."""
     begin, _ = entry["data_offsets"]
     kind, shape = _TYPES[entry["dtype"]], tuple(entry["shape"])
     return np.memmap(path, kind, "r", offset + begin, shape)

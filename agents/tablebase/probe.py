@@ -11,10 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from agents.tablebase.build import build_table
+from agents.tablebase.build import build_missing
+from agents.tablebase.checks import check_arrays, check_positions, read_facts
 from agents.tablebase.files import read_contents, table_path
 from agents.tablebase.index import board_index, level_starts
 from oware_env.errors import OwareError
+from oware_env.files import is_there
 from oware_env.kernel import kernel
 from oware_env.positions import Positions
 from oware_env.rules import Rules, describe_rules, legal_moves, play
@@ -84,21 +86,30 @@ class Tablebase:
     """An open table. Its arrays are mapped from the file: opening costs one check of all bytes."""
 
     def __init__(self, path: Path, rules: Rules = Rules()) -> None:
-        """Raises OwareError when the file is missing, damaged, or made under other rules."""
-        arrays, facts = read_contents(path)
-        self.path, self.rules = path, Rules(*facts["rules"])
+        """Raises OwareError when the file is missing, damaged, or made under other rules.
+
+        What it says of itself is compared with what it holds, so that no kernel reads beyond it.
+        """
+        arrays, said = read_contents(path)
+        facts = read_facts(said, path)
+        self.path, self.rules = path, facts.rules
         if self.rules[1:] != rules[1:]:
             raise OwareError(
                 f"table {path} was made under {describe_rules(self.rules)}, it says nothing of "
                 f"{describe_rules(rules)}"
             )
-        self.seeds, self.first, self.last = facts["seeds"], facts["first"], facts["last"]
-        self.exact_seeds = facts["exact_seeds"]
+        check_arrays(arrays, facts, path)
+        self.seeds, self.first, self.last = facts.seeds, facts.first, facts.last
+        self.exact_seeds = facts.exact_seeds
         limits = np.array([self.seeds, self.exact_seeds, self.first, self.last], np.int64)
         self.arrays = TableArrays(**arrays, limits=limits)
 
     def bounds(self, positions: Positions, max_plies: int) -> tuple[np.ndarray, np.ndarray]:
-        """Proved bounds (low, high) of the mover's full margin in B positions, int8[B] each."""
+        """Proved bounds (low, high) of the mover's full margin in B positions, int8[B] each.
+
+        Raises OwareError for what is no board.
+        """
+        check_positions(positions)
         left = max_plies - positions.plies.astype(np.int64)
         low, high = np.empty(len(left), np.int8), np.empty(len(left), np.int8)
         _probe_all(positions.boards, left, self.arrays, low, high)
@@ -114,7 +125,9 @@ class Tablebase:
         """The same for every move, from before it, int8[B, 6] each; NO_MARGIN where not legal.
 
         The margin of a position is at least the greatest low and at most the greatest high.
+        Raises OwareError as :meth:`bounds` does.
         """
+        check_positions(positions)
         left = max_plies - positions.plies.astype(np.int64)
         lows, highs = np.empty((len(left), 6), np.int8), np.empty((len(left), 6), np.int8)
         rules = self.rules
@@ -126,15 +139,21 @@ class Tablebase:
 def open_table(seeds: int, rules: Rules = Rules(), folder: Path | None = None) -> Tablebase:
     """The table of up to so many seeds in the tables folder, opened once a process.
 
-    A small one that is missing is built, in a second or two. Raises OwareError for a larger one,
-    saying how to build it, and for one that is damaged.
+    A small one that is missing is built, in a second or two; a process that is building it is
+    waited for. Raises OwareError for a larger one, saying how to build it, and for one that is
+    damaged or holds another number of seeds.
     """
     path = table_path(seeds, rules, folder)
-    if not path.exists():
+    if not is_there(path):
         if seeds > BUILT_AT_ONCE:
             raise OwareError(
                 f"there is no table of {seeds} seeds ({path}): "
                 f"build it with oware-tablebase build --seeds {seeds}"
             )
-        build_table(seeds, rules, folder=folder)
-    return Tablebase(path, rules)
+        build_missing(seeds, rules, folder)
+    table = Tablebase(path, rules)
+    if table.seeds != seeds:
+        raise OwareError(
+            f"{path} holds the table of {table.seeds} seeds, not of {seeds}: delete it and build"
+        )
+    return table
