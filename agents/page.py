@@ -7,6 +7,7 @@ inside their section.
 
 import io
 import re
+import warnings
 from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from agents.plots import BLUE, FAINT, INK
-from oware_env.errors import OwareError
+from oware_env.files import write_whole
 from oware_env.replay import Replay
 
 if TYPE_CHECKING:
@@ -48,10 +49,7 @@ def page(title: str, lead: str, sections: Iterable[Section]) -> str:
 
 def write_page(text: str, path: str | Path) -> Path:
     """Write a page to a file; raises OwareError in one line when that cannot be done."""
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OwareError(f"{path} cannot be written: {error.strerror or error}") from None
+    write_whole(path, text)
     return Path(path)
 
 
@@ -63,12 +61,11 @@ def plot(drawn: "Figure", caption: str, number: int) -> str:
     """
     text = io.StringIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))  # would name a site
-    drawn.savefig(text, format="svg", transparent=True, metadata=nothing)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")  # the reader's fonts draw it
+        drawn.savefig(text, format="svg", transparent=True, metadata=nothing)
     svg = text.getvalue()
-    svg = svg[svg.index("<svg") :]
-    svg = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>plot{number}-", svg)
-    for colour, name in ((INK, "ink"), (FAINT, "faint"), (BLUE, "accent")):
-        svg = re.sub(colour, f"var(--{name})", svg, flags=re.IGNORECASE)
+    svg = re.sub(r"<[^>]*>", lambda tag: _of_page(tag[0], number), svg[svg.index("<svg") :])
     end = svg.index(">")
     # A width of its own would not change with the page.
     tag = re.sub(r' (width|height)="[^"]*"', "", svg[:end])
@@ -79,6 +76,14 @@ def plot(drawn: "Figure", caption: str, number: int) -> str:
     return (
         f'<figure><div class="wide">{svg}</div><figcaption>{escape(caption)}</figcaption></figure>'
     )
+
+
+def _of_page(tag: str, number: int) -> str:
+    """A tag of a plot with names of its own and the colours of the page; texts stay as they are."""
+    tag = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>plot{number}-", tag)
+    for colour, name in ((INK, "ink"), (FAINT, "faint"), (BLUE, "accent")):
+        tag = re.sub(colour, f"var(--{name})", tag, flags=re.IGNORECASE)
+    return tag
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -39,6 +39,7 @@ _STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",  # text stays text: it can be read, searched and coloured
     "svg.hashsalt": "oware",  # equal plots are equal files
     "text.color": INK,
+    "text.parse_math": False,  # a dollar in a name is a dollar
     "xtick.color": FAINT,
     "ytick.color": FAINT,
     "xtick.labelcolor": INK,
@@ -77,6 +78,11 @@ def figure(
     return drawn, drawn.subplots(rows, columns, squeeze=False)
 
 
+def _name_rows(axes: "Axes", rows: Sequence[int], names: Sequence[str]) -> None:
+    """Write a name beside each row, as it is: no mathematics between two dollars."""
+    axes.set_yticks(rows, names, parse_math=False)
+
+
 def ratings(axes: "Axes", rows: Sequence[Rating]) -> None:
     """Elo of each agent with its interval, the strongest on top."""
     shown = sorted(rows, key=lambda row: row.elo)
@@ -89,7 +95,7 @@ def ratings(axes: "Axes", rows: Sequence[Rating]) -> None:
         color=BLUE,
         capsize=4,
     )
-    axes.set_yticks(range(len(shown)), [row.agent for row in shown])
+    _name_rows(axes, range(len(shown)), [row.agent for row in shown])
     axes.set(xlabel="Elo (bars: 95 % intervals)", ylim=(-0.7, len(shown) - 0.3))
 
 
@@ -99,7 +105,8 @@ def cross_table(axes: "Axes", agents: Sequence[str], scores: np.ndarray) -> None
     axes.grid(False)
     numbers = [str(number) for number in range(1, len(agents) + 1)]
     axes.set_xticks(range(len(agents)), numbers)
-    axes.set_yticks(
+    _name_rows(
+        axes,
         range(len(agents)),
         [f"{agent}  {number}" for agent, number in zip(agents, numbers, strict=True)],
     )
@@ -181,7 +188,7 @@ def forest(axes: "Axes", names: Sequence[str], values: np.ndarray, neutral: floa
             markerfacecolor=VERMILLION if is_clear else "#FFFFFF",
             capsize=4,
         )
-    axes.set_yticks(rows, names)
+    _name_rows(axes, rows, names)
     axes.grid(False, axis="y")
     axes.set(ylim=(-0.7, len(names) - 0.3))
 
@@ -197,7 +204,8 @@ def shares(axes: "Axes", parts: Mapping[str, float]) -> None:
     """Shares as bars from left to right, each with its percent."""
     names = list(parts)[::-1]
     values = [100 * parts[name] for name in names]
-    axes.barh(names, values, color=BLUE, height=0.6)
+    axes.barh(range(len(names)), values, color=BLUE, height=0.6)
+    _name_rows(axes, range(len(names)), names)
     for row, value in enumerate(values):
         axes.text(value, row, f" {value:.1f} %", va="center")
     axes.set(xlim=(0, max([*values, 1]) * 1.18), xlabel="%")

@@ -12,10 +12,13 @@ from pydantic import Field
 from agents.console import run_command
 from agents.settings import Settings, nearest, parse_command
 from oware_env.errors import OwareError
+from oware_env.files import printable
 
 if TYPE_CHECKING:
     from agents.arena.grading import Report
 
+MOST_PLIES = 10_000  # as agents.tablebase.checks has it, which takes a second to import
+MOST_LEFT = 2**31 - 1  # of Rules
 SIMULATIONS = (0, 1, 16, 64, 256)  # a trained run is graded at these, 0 the policy alone
 
 _USAGE = """\
@@ -31,9 +34,9 @@ class BuildSettings(Settings):
 
     seeds: int = Field(10, ge=1, le=24)
     """Most seeds on the board: 10 take seconds, 16 minutes, each further one half as long again."""
-    first: int = Field(100, ge=0)
+    first: int = Field(100, ge=0, le=MOST_PLIES)
     """Fewest plies left for which the bounds are proved."""
-    max_plies: int = Field(400, ge=1)
+    max_plies: int = Field(400, ge=1, le=MOST_PLIES)
     """Most plies left: the move limit of the games."""
     folder: str | None = None
     """Folder of the table, instead of the usual one."""
@@ -44,9 +47,9 @@ class ProbeSettings(Settings):
 
     position: tuple[str, ...] = ()
     """Position string, such as 0-0-0-0-1-1-2-0-0-0-0-5-22-17-S."""
-    ply: int = Field(0, ge=0)
+    ply: int = Field(0, ge=0, le=MOST_LEFT)
     """Ply it stands at, of which the plies left follow."""
-    max_plies: int = Field(400, ge=1)
+    max_plies: int = Field(400, ge=1, le=MOST_LEFT)
     """Move limit of the game."""
     seeds: int | None = Field(None, ge=1, le=24)
     """Table to ask; the smallest that holds the position when left out."""
@@ -59,19 +62,19 @@ class GradeSettings(Settings):
 
     agents: tuple[str, ...] = ()
     """Specs of the agents, such as strategist, runs/NAME or runs/NAME:sims=64."""
-    simulations: tuple[Annotated[int, Field(ge=0)], ...] = ()
+    simulations: tuple[Annotated[int, Field(ge=0, le=1_000_000)], ...] = ()
     """For specs that leave sims open, 0 being the policy alone; for a run 0 1 16 64 256."""
     seeds: int = Field(8, ge=1, le=24)
     """Table to grade by; it must be built, unless it is of 10 seeds or fewer."""
-    positions: int = Field(2000, ge=1)
+    positions: int = Field(2000, ge=1, le=100_000)
     """Positions drawn uniformly of each number of seeds, up to 20 times as many if need be."""
-    games: int = Field(200, ge=2, multiple_of=2)
+    games: int = Field(200, ge=2, le=100_000, multiple_of=2)
     """Games of the agent against itself that are graded as well, up to 20 times as many."""
-    decisions: int = Field(2000, ge=1)
+    decisions: int = Field(2000, ge=1, le=10_000_000)
     """Distinct decision positions wanted of each source: what need be means."""
-    seed: int = Field(0, ge=0)
+    seed: int = Field(0, ge=0, le=2**63 - 1)
     """Seed of positions and games."""
-    max_plies: int = Field(400, ge=1)
+    max_plies: int = Field(400, ge=1, le=MOST_PLIES)
     """Move limit of the games."""
     device: str = "cpu"
     """Device of neural agents."""
@@ -130,7 +133,7 @@ def _build(arguments: Sequence[str]) -> None:
             progress=lambda done, of: bar.update(task, completed=done, total=of),
         )
     size = path.stat().st_size / 1e6
-    print(f"{path} ({size:,.1f} MB) in {time.monotonic() - begun:.1f} s")
+    print(f"{printable(str(path))} ({size:,.1f} MB) in {time.monotonic() - begun:.1f} s")
 
 
 def _probe(arguments: Sequence[str]) -> None:
@@ -153,6 +156,7 @@ def _grade(arguments: Sequence[str]) -> None:
         GradeSettings, arguments, description=f"Grade agents.\n\n{_USAGE}", positional="agents"
     ).settings
     from rich.console import Console
+    from rich.text import Text
 
     from agents.arena.grading import Sample, grade_agent, training_table
     from agents.arena.grading_table import write_grades
@@ -175,12 +179,13 @@ def _grade(arguments: Sequence[str]) -> None:
     reports = []
     with Console(stderr=True).status("") as status:
         for number, agent in enumerate(made, start=1):
-            status.update(f"grading {agent.name} ({number} of {len(made)})")
+            # As a Text: brackets in a name are no markup.
+            status.update(Text(f"grading {agent.name} ({number} of {len(made)})"))
             reports.append(grade_agent(agent, table, sample, rules, training_table(agent.name)))
     _print_grades(reports, settings)
     if output is not None:
         write_grades(output, reports, settings.model_dump())
-        print(f"all grades and the worst moves are in {output}")
+        print(f"all grades and the worst moves are in {printable(str(output))}")
 
 
 def _with_simulations(specs: Iterable[str], simulations: Sequence[int]) -> list[str]:
@@ -191,7 +196,8 @@ def _with_simulations(specs: Iterable[str], simulations: Sequence[int]) -> list[
     for spec in specs:
         parsed = parse_spec(spec)
         is_network = network_folder(parsed.name) is not None
-        is_given = re.search(r"[:,]\s*(sims|time)\s*=", spec)
+        parameters = spec.strip().removeprefix(parsed.name)
+        is_given = re.search(r"[:,]\s*(sims|time)\s*=", parameters)
         numbers = simulations or (SIMULATIONS if is_network else ())
         if is_given or "sims" not in parsed.values or not numbers:
             found[str(parsed)] = None
@@ -208,7 +214,7 @@ def _print_grades(reports: "Sequence[Report]", settings: GradeSettings) -> None:
 
     from agents.arena import grading_table as tables
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False, emoji=False)  # names are shown as they are
     if not console.is_terminal:
         console.width = tables.WIDTH
     console.print(tables.grades_table(reports))

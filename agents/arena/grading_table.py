@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from agents.arena.grading import DECISIONS, OWN, UNIFORM, Graded, Report
-from agents.arena.journal import versions, write_whole
-from oware_env.errors import OwareError
+from agents.arena.journal import versions
+from oware_env.files import write_whole
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -152,10 +152,7 @@ def write_grades(path: Path, reports: Sequence[Report], about: Mapping[str, Any]
         "grades": [_as_object(row) for report in reports for row in report.rows],
         "worst": [move._asdict() for report in reports for move in report.worst],
     }
-    try:
-        write_whole(path, json.dumps(document, indent=2, allow_nan=False) + "\n")
-    except OSError as error:
-        raise OwareError(f"{path} could not be written: {error.strerror or error}") from None
+    write_whole(path, json.dumps(document, indent=2, allow_nan=False) + "\n")
 
 
 def _as_object(row: Graded) -> dict[str, Any]:

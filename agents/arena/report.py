@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from agents.arena.journal import disk_faults, write_whole
 from agents.arena.match import MatchResult
 from agents.arena.sprt import verdict_text
 from agents.arena.tournament import TournamentResult
+from oware_env.files import write_whole
 from oware_env.rules import MOVE_LIMIT
 
 if TYPE_CHECKING:
@@ -107,12 +107,20 @@ def text_report(result: TournamentResult) -> str:
 
     text = io.StringIO()
     # In a notebook rich would otherwise show the table instead of writing it.
-    console = Console(file=text, width=WIDTH, color_system=None, force_jupyter=False)
+    # Names are shown as they are: brackets and colons in them mean nothing.
+    console = Console(
+        file=text,
+        width=WIDTH,
+        color_system=None,
+        force_jupyter=False,
+        markup=False,
+        emoji=False,
+    )
     rows, whole = standings(result), totals(result.matches)
     anchor = result.settings.agents[result.ratings.anchor]
     console.print(_standings_table(rows, anchor))
     if result.settings.format == "gauntlet":  # a cross table would be empty but for one row
-        console.print("", *map(str, result.matches), sep="\n", markup=False, soft_wrap=True)
+        console.print("", *map(str, result.matches), sep="\n", soft_wrap=True)
     else:
         for start in range(0, len(rows), _COLUMNS_OF_CROSS_TABLE):
             columns = slice(start, start + _COLUMNS_OF_CROSS_TABLE)
@@ -120,18 +128,20 @@ def text_report(result: TournamentResult) -> str:
     console.print(
         f"\nThe first player scored {whole['first_player_score']:.1%}; the move limit ended "
         f"{whole['move_limit_share']:.1%} of the games; {whole['distinct_games']:,} of "
-        f"{whole['games']:,} games are distinct.\n{NOTE}",
-        markup=False,
+        f"{whole['games']:,} games are distinct.\n{NOTE}"
     )
     if result.verdict is not None:
         a, b = result.settings.agents
         elos = (result.settings.elo0, result.settings.elo1)
-        console.print("", verdict_text(result.verdict, (a, b), elos), sep="\n", markup=False)
+        console.print("", verdict_text(result.verdict, (a, b), elos), sep="\n")
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
 
 
 def write_report(result: TournamentResult, folder: Path) -> None:
-    """Write ``table.json`` (everything), ``table.csv`` (agents), ``pairings.csv`` and a text."""
+    """Write ``table.json`` (everything), ``table.csv`` (agents), ``pairings.csv`` and a text.
+
+    Raises OwareError when the disk does not take them.
+    """
     rows, pairings = standings(result), pairing_rows(result)
     everything = {
         "settings": result.settings.model_dump(mode="json", exclude={"workers", "output"}),
@@ -142,11 +152,10 @@ def write_report(result: TournamentResult, folder: Path) -> None:
         "agents": [row._asdict() for row in rows],
         "pairings": [row._asdict() for row in pairings],
     }
-    with disk_faults(folder):
-        write_whole(folder / "table.json", json.dumps(everything, indent=2) + "\n")
-        write_whole(folder / "table.csv", _csv(Standing._fields, rows))
-        write_whole(folder / "pairings.csv", _csv(PairingRow._fields, pairings))
-        write_whole(folder / "table.txt", text_report(result))
+    write_whole(folder / "table.json", json.dumps(everything, indent=2) + "\n")
+    write_whole(folder / "table.csv", _csv(Standing._fields, rows))
+    write_whole(folder / "pairings.csv", _csv(PairingRow._fields, pairings))
+    write_whole(folder / "table.txt", text_report(result))
 
 
 def _standing(result: TournamentResult, agent: int, rank: int) -> Standing:

@@ -4,6 +4,7 @@ Written beside its place, flushed and renamed, so a table that exists is complet
 memory map: processes share it. Tables lie in the user's cache folder, see :func:`tables_folder`.
 """
 
+import glob
 import hashlib
 import json
 import math
@@ -19,7 +20,7 @@ import numpy as np
 
 from agents.tablebase.checks import check_rules, check_seeds
 from oware_env.errors import OwareError
-from oware_env.files import parse_json, said
+from oware_env.files import is_folder, parse_json, said
 from oware_env.rules import AWARI, Rules, describe_rules
 
 FORMAT = 2
@@ -69,10 +70,12 @@ def prepare_place(path: Path, remedy: str = "") -> None:
 
     Raises OwareError when the folder is no use, with a ``remedy`` such as ``"; set ..."``.
     """
+    if not path.name or is_folder(path):
+        raise OwareError(f"{path} could not be written: it is a folder, not a file")
     scratch = _scratch(path)
     with said(path, "could not be written", remedy):
         path.parent.mkdir(parents=True, exist_ok=True)
-        for left_over in path.parent.glob(f".{path.stem}.*{_PART}"):
+        for left_over in path.parent.glob(f".{glob.escape(path.stem)}.*{_PART}"):
             if time.time() - left_over.stat().st_mtime > _STALE_SECONDS:
                 shutil.rmtree(left_over)
         scratch.mkdir(exist_ok=True)
@@ -129,9 +132,9 @@ def _checked_contents(path: Path) -> Contents:
             f"{path} has format {reprlib.repr(facts['format'])}, this program reads {FORMAT}: "
             "delete it and build"
         )
+    _check_places(header, length)
     if _digest(path, facts["digest"].encode()) != facts["digest"].encode():
         raise OwareError(f"{path} is damaged: its bytes are not those that were written")
-    _check_places(header, length)
     return Contents({name: _mapped(path, 8 + size, header[name]) for name in header}, facts)
 
 

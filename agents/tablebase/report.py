@@ -1,13 +1,17 @@
 """What a table proves of a position, in words."""
 
+import os
+import re
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from agents.tablebase.checks import MOST_SEEDS
 from agents.tablebase.files import tables_folder
 from agents.tablebase.probe import NO_MARGIN, Tablebase, open_table
 from oware_env.errors import OwareError
+from oware_env.files import is_folder, said
 from oware_env.notation import move_letter
 from oware_env.positions import Positions, as_positions
 from oware_env.state import State
@@ -43,7 +47,9 @@ def verdicts(state: State, seeds: int | None = None, folder: Path | None = None)
     if state.is_over:
         raise OwareError(f"the game is over in {state.to_text()}: there is nothing to prove")
     held = sum(state.houses)
-    table = open_table(seeds or _smallest(held, folder), folder=folder)
+    if held > MOST_SEEDS:
+        raise OwareError(f"{held} seeds are on the board: tables hold up to {MOST_SEEDS}")
+    table = open_table(_smallest(held, folder) if seeds is None else seeds, folder=folder)
     left = state.rules.max_plies - state.ply
     if held > table.seeds:
         raise OwareError(
@@ -97,7 +103,13 @@ def verdict(ahead: int, low: int, high: int) -> str:
 
 def _smallest(held: int, folder: Path | None) -> int:
     """Seeds of the smallest table in the folder that holds so many, or of the one to build."""
-    built = (folder or tables_folder()).glob("abapa-*.safetensors")
-    numbers = (path.stem.rpartition("-")[2] for path in built)
-    enough = [int(number) for number in numbers if number.isdecimal() and int(number) >= held]
-    return min(enough, default=max(held, FEWEST_SEEDS))
+    folder, numbers = Path(folder or tables_folder()), []
+    if is_folder(folder):
+        with said(folder, "cannot be read"):
+            names = os.listdir(folder)
+        found = (re.fullmatch(r"abapa-([1-9][0-9]?)\.safetensors", name) for name in names)
+        numbers = [int(match[1]) for match in found if match]
+    return min(
+        (number for number in numbers if held <= number <= MOST_SEEDS),
+        default=max(held, FEWEST_SEEDS),
+    )

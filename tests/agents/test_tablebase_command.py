@@ -176,7 +176,7 @@ def test_grade_knows_another_move_limit(capsys, limit):
         (["grade", "greedy", "--max-plies", "3"], "opening plies must be from 0 to 2"),
         (["probe"], "give one position, not 0"),
         (["probe", "4-4"], "position"),
-        (["probe", "4-4-4-4-4-4-4-4-4-4-4-4-0-0-S"], "oware-tablebase build --seeds 48"),
+        (["probe", "4-4-4-4-4-4-4-4-4-4-4-4-0-0-S"], "48 seeds are on the board: tables hold"),
         (["probe", "0-0-0-5-1-1-2-0-0-0-0-3-18-18-S"], "oware-tablebase build --seeds 12"),
         (
             ["probe", POSITION, "--seeds", "3"],
