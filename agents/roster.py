@@ -1,7 +1,9 @@
 """The roster: from spec text such as ``"alphabeta:depth=8"`` to an agent, by one literal table.
 
 A spec is ``name`` or ``name:key=value,...``; a name that is a path (``runs/NAME``) is a trained
-network. Builders import what they need when they are called, so the roster itself stays light.
+network. A path may hold colons: one that exists as a whole is a path, else what follows its last
+colon is parameters when it looks like them. Builders import what they need when they are called, so
+the roster itself stays light.
 """
 
 import re
@@ -9,14 +11,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from agents.base import Agent
 from agents.settings import nearest
 from oware_env.errors import OwareError
+from oware_env.files import has_controls, is_folder
 from oware_env.rules import Rules, require_abapa
 
 if TYPE_CHECKING:
     from agents.search.match_play import MatchPlay
     from agents.tablebase.probe import TableArrays
+
+
+_LONGEST = 4096  # characters of a spec: no system takes longer paths
+_WHOLE = re.compile(r"0|[1-9][0-9]{0,18}")  # as a number is written here: in plain digits
+_NUMBER = re.compile(r"((0|[1-9][0-9]{0,18})(\.[0-9]*)?|\.[0-9]+)", re.ASCII)
 
 
 class Parameter(NamedTuple):
@@ -54,14 +64,24 @@ class Spec(NamedTuple):
     values: dict[str, Any]
 
     def __str__(self) -> str:
-        parameters = _entry(self.name).parameters
-        shown = [
-            f"{key}={value:.10g}" if isinstance(value, float) else f"{key}={value}"
-            for key, value in self.values.items()
-            # Numbers say how strong an agent is, so they always show; usual words do not.
-            if value is not None and (parameters[key].kind is not str or value != _usual(self, key))
-        ]
-        return f"{self.name}:{','.join(shown)}" if shown else self.name
+        return _text(self.name, self)
+
+
+def _text(name: str, spec: Spec) -> str:
+    """A spec in normal form, under another name."""
+    parameters = _entry(spec.name).parameters
+    shown = [
+        f"{key}={_digits(value)}" if isinstance(value, float) else f"{key}={value}"
+        for key, value in spec.values.items()
+        # Numbers say how strong an agent is, so they always show; usual words do not.
+        if value is not None and (parameters[key].kind is not str or value != _usual(spec, key))
+    ]
+    return f"{name}:{','.join(shown)}" if shown else name
+
+
+def _digits(number: float) -> str:
+    """The fewest digits that read back as this very number, without an exponent."""
+    return np.format_float_positional(number, trim="-")
 
 
 def _scripted(build: Build) -> Agent:
@@ -191,14 +211,19 @@ def parse_spec(spec: str) -> Spec:
     """Read and check a spec without making its agent; raises :class:`OwareError`."""
     if not isinstance(spec, str) or not spec.strip():
         raise OwareError(f"an agent spec is text such as 'alphabeta:depth=8', not {spec!r}")
-    name, colon, rest = spec.strip().partition(":")
+    if len(spec) > _LONGEST:
+        raise OwareError(f"an agent spec has at most {_LONGEST:,} characters, not {len(spec):,}")
+    name, rest = _split(spec.strip())
+    if has_controls(name):
+        raise OwareError(f"an agent's name holds no control characters, as {name!r} does")
     entry = _entry(name)
     values = {key: parameter.default for key, parameter in entry.parameters.items()}
     given = set()
-    for part in rest.split(",") if colon else []:
-        key, equals, text = (piece.strip() for piece in part.partition("="))
+    for part in [] if rest is None else rest.split(","):
+        key, equals, text = part.partition("=")
+        key = key.strip()
         if not equals:
-            raise OwareError(f"agent {spec!r}: write parameters as key=value, not {part!r}")
+            raise OwareError(f"agent {spec!r}: write parameters as key=value, not {part.strip()!r}")
         if key not in entry.parameters:
             known = nearest(key, entry.parameters) if entry.parameters else "; it takes none"
             raise OwareError(f"agent {spec!r}: {name} has no parameter {key!r}{known}")
@@ -207,7 +232,25 @@ def parse_spec(spec: str) -> Spec:
         given.add(key)
         values[key] = _read_value(spec, key, text, entry.parameters[key])
     _settle_limits(spec, name, values, given)
-    return Spec(name, values)
+    found = Spec(name, values)
+    if given and name not in ROSTER and is_folder(str(found)):
+        raise OwareError(f"agent {spec!r}: {str(found)!r} is the name of a folder as well")
+    return found
+
+
+def _split(spec: str) -> tuple[str, str | None]:
+    """The name of a spec and its parameters; None where it has no place for any."""
+    name, colon, rest = spec.partition(":")
+    if not colon:
+        return spec, None
+    if name in ROSTER:
+        return name, rest
+    if is_folder(spec):
+        return spec, None
+    name, _, rest = spec.rpartition(":")
+    if re.match(r"\s*\w+\s*=", rest) or is_folder(name):
+        return name, rest
+    return spec, None
 
 
 def _settle_limits(spec: str, name: str, values: dict[str, Any], given: set[str]) -> None:
@@ -226,6 +269,25 @@ def _settle_limits(spec: str, name: str, values: dict[str, Any], given: set[str]
         values[limit] = usual if values[limit] is None else values[limit]
 
 
+def identity(spec: Spec | str) -> str:
+    """What decides the games of an agent, whatever its folder is called.
+
+    A network is ``network-`` and the first half of the digest of the weights that play, in hex,
+    then its parameters: ``network-3fa9d0c2b1e45f67:sims=64``; any other agent is its spec in normal
+    form. Raises OwareError when a folder is no run.
+    """
+    parsed = parse_spec(spec) if isinstance(spec, str) else spec
+    folder = network_folder(parsed.name)
+    if folder is None:
+        return str(parsed)
+    from agents.neural.checkpoint import newest_checkpoint, read_state
+
+    state = read_state(newest_checkpoint(folder))
+    if "ema" not in state["files"]:
+        raise OwareError(f"{state.path} lists no file 'ema': it holds no agent")
+    return _text(f"network-{state['files']['ema'][:16]}", parsed)
+
+
 def describe_roster() -> str:
     """Every agent with its idea, and its parameters below it, for help texts."""
     lines = []
@@ -237,7 +299,7 @@ def describe_roster() -> str:
 
 def is_path(name: str) -> bool:
     """Whether the first part of a spec is a folder rather than a name of the roster."""
-    return name not in ROSTER and (bool(re.search(r"[/\\]", name)) or Path(name).is_dir())
+    return name not in ROSTER and (bool(re.search(r"[/\\]", name)) or is_folder(name))
 
 
 def network_folder(name: str) -> Path | None:
@@ -268,15 +330,11 @@ def _read_value(spec: str, key: str, text: str, parameter: Parameter) -> int | f
                 f"agent {spec!r}: {key} must be one of {', '.join(parameter.choices)}, not {text!r}"
             )
         return text
-    what = "a whole number" if parameter.kind is int else "a number"
-    try:
-        value = parameter.kind(text)
-        is_in_range = parameter.low <= value <= parameter.high
-    except ValueError:
-        is_in_range = False
-    if not is_in_range:
+    what, shape = ("a whole number", _WHOLE) if parameter.kind is int else ("a number", _NUMBER)
+    value = parameter.kind(text) if shape.fullmatch(text) else parameter.high + 1
+    if not parameter.low <= value <= parameter.high:
         low, high = parameter.low, parameter.high
         raise OwareError(
             f"agent {spec!r}: {key} must be {what} from {low:,} to {high:,}, not {text!r}"
         )
-    return value
+    return parameter.kind(value)

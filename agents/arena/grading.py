@@ -19,7 +19,9 @@ from agents.arena.oracle import (
 )
 from agents.base import Agent
 from agents.roster import network_folder, parse_spec
+from agents.tablebase.checks import MOST_SEEDS
 from agents.tablebase.probe import Tablebase
+from oware_env.errors import OwareError
 from oware_env.notation import move_letter
 from oware_env.positions import Decisions, Positions
 from oware_env.rules import Rules
@@ -123,10 +125,16 @@ def training_table(spec: str) -> int | None:
         return None
     from agents.neural.checkpoint import newest_checkpoint, read_state
 
-    config = read_state(newest_checkpoint(folder)).get("config", {})
+    state = read_state(newest_checkpoint(folder))
+    config = state.get("config", {})
     selfplay = config.get("selfplay", {})  # checkpoints from before there was a choice used none
-    is_none = selfplay.get("endgames", "none") == "none" or config.get("algorithm") == "ppo"
-    return 0 if is_none else int(selfplay["table"])
+    mode = selfplay.get("endgames", "none") if isinstance(selfplay, dict) else None
+    if mode == "none" or config.get("algorithm") == "ppo":
+        return 0
+    seeds = selfplay.get("table") if isinstance(selfplay, dict) else None
+    if type(seeds) is not int or not 1 <= seeds <= MOST_SEEDS:
+        raise OwareError(f"{state.path}: config.selfplay.table names no table of 1 to {MOST_SEEDS}")
+    return seeds
 
 
 def seed_groups(most: int, trained_with: int | None, present: list[int]) -> list[tuple[int, int]]:

@@ -10,9 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from agents.arena.ratings import wilson_interval
+from agents.tablebase.checks import is_whole
 from agents.tablebase.index import fill_board, level_starts
 from agents.tablebase.probe import NO_MARGIN, Tablebase
 from oware_env.batch import fill_statuses
+from oware_env.errors import OwareError
 from oware_env.kernel import kernel
 from oware_env.positions import Decisions, Positions, game_keys
 from oware_env.rules import SEEDS, Rules, initial_board, play
@@ -105,7 +107,8 @@ class Grade(NamedTuple):
 
 
 def grade(found: Truth, decisions: Decisions) -> Grade:
-    """How good the moves are, by what is proved."""
+    """How good the moves are, by what is proved. Raises OwareError for what is no move."""
+    _check_decisions(found, decisions)
     rows = np.arange(len(found.results))
     moves = decisions.moves.astype(np.int64)
     keeps, worsens = found.keeps[rows, moves], found.worsens[rows, moves]
@@ -145,6 +148,26 @@ def grade(found: Truth, decisions: Decisions) -> Grade:
     )
 
 
+def _check_decisions(found: Truth, decisions: Decisions) -> None:
+    """Raise OwareError unless there is a legal move and a value for each position."""
+    count, moves, values = len(found.results), *map(np.asarray, (decisions.moves, decisions.value))
+    if moves.shape != (count,) or not np.issubdtype(moves.dtype, np.integer):
+        raise OwareError(
+            f"{count} positions need as many whole numbers as moves, not {moves.dtype} of shape "
+            f"{moves.shape}"
+        )
+    if values.shape != (count,) or not np.issubdtype(values.dtype, np.floating):
+        raise OwareError(
+            f"{count} positions need as many values, NaN for none, not {values.dtype} of shape "
+            f"{values.shape}"
+        )
+    is_move = (moves >= 0) & (moves < 6)
+    is_move[is_move] = found.legal[is_move.nonzero()[0], moves[is_move]]
+    if not is_move.all():
+        row = int(is_move.argmin())
+        raise OwareError(f"move {moves[row]} is not legal in position {row}")
+
+
 def calibrate(results: np.ndarray, values: np.ndarray) -> tuple[CalibrationBin, ...]:
     """Predicted values float[P] in [-1, 1] against proved results int[P], in equal bins.
 
@@ -172,8 +195,11 @@ def uniform_positions(seeds: int, count: int, seed: int = 0, rules: Rules = Rule
     """At most ``count`` distinct running positions of so many seeds, each board equally likely.
 
     The stores hold the rest, the mover's lead drawn from all at which the game still runs; they
-    stand at a ply drawn from the first quarter of the game, so that the limit is far.
+    stand at a ply drawn from the first quarter of the game, so that the limit is far. Raises
+    OwareError when there are no such boards.
     """
+    if not (is_whole(seeds, 1, SEEDS) and is_whole(count, 0)):
+        raise OwareError(f"{count!r} boards of {seeds!r} seeds: boards hold 1 to {SEEDS}")
     random = np.random.default_rng((seed, seeds))
     starts = level_starts(seeds)
     boards = np.zeros((count * 2, 14), np.int8)
@@ -190,12 +216,21 @@ def uniform_positions(seeds: int, count: int, seed: int = 0, rules: Rules = Rule
 def game_positions(moves: np.ndarray, lengths: np.ndarray, most: int, rules: Rules) -> Positions:
     """The distinct positions with at most ``most`` seeds on the board that games went through.
 
-    ``moves`` int8[G, L] from the start position, ``lengths`` int32[G], as in match.Games.
+    ``moves`` int8[G, L] from the start position, ``lengths`` int32[G], as in match.Games. Raises
+    OwareError for what are no moves.
     """
+    if moves.ndim != 2 or lengths.shape != moves.shape[:1] or not _are_moves(moves, lengths):
+        raise OwareError("moves must be 0 to 5, int8[G, L], in the first lengths[G] places of each")
     room = int(lengths.sum())
     boards, plies = np.empty((room, 14), np.int8), np.empty(room, np.int32)
     count = _collect(initial_board(), moves, lengths, most, (boards, plies))
     return _running_and_distinct(boards[:count], plies[:count], rules)
+
+
+def _are_moves(moves: np.ndarray, lengths: np.ndarray) -> bool:
+    is_played = np.arange(moves.shape[1]) < lengths[:, None]
+    fits = not len(lengths) or (lengths.min() >= 0 and lengths.max() <= moves.shape[1])
+    return bool(fits and (((moves >= 0) & (moves < 6)) | ~is_played).all())
 
 
 def join_positions(parts: Sequence[Positions], rules: Rules) -> Positions:

@@ -222,7 +222,9 @@ def network_from(weights: dict[str, Tensor], preset: str, source: str) -> Networ
     Weights are float32 and finite.
     """
     if not isinstance(preset, str) or preset not in PRESETS:  # such as a list
-        raise OwareError(f"{source} holds a network {reprlib.repr(preset)}, not one of {', '.join(PRESETS)}")
+        raise OwareError(
+            f"{source} holds a network {reprlib.repr(preset)}, not one of {', '.join(PRESETS)}"
+        )
     network = Network(*PRESETS[preset])
     wanted = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}
     found = {name: tuple(tensor.shape) for name, tensor in weights.items()}

@@ -103,8 +103,10 @@ def _is_shards(value: Any) -> bool:
 
 
 def _is_games(value: Any) -> bool:
-    return isinstance(value, dict) and {*value} == {"results", "moves"} and all(
-        map(_is_shards, value.values())
+    return (
+        isinstance(value, dict)
+        and {*value} == {"results", "moves"}
+        and all(map(_is_shards, value.values()))
     )
 
 

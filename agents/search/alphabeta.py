@@ -53,7 +53,8 @@ class AlphaBeta:
             raise OwareError(
                 f"evaluation must be one of {', '.join(EVALUATIONS)}, not {evaluation!r}"
             )
-        limit = f"depth={depth}" if time is None else f"time={time:g}"
+        digits = "" if time is None else np.format_float_positional(time, trim="-")
+        limit = f"depth={depth}" if time is None else f"time={digits}"
         judge = "" if evaluation == "full" else f",evaluation={evaluation}"
         endgames = "" if table is None else f",table={table.limits[0]}"
         self.name = f"alphabeta:{limit}{judge}{endgames}"

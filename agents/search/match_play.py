@@ -33,7 +33,8 @@ class MatchPlay(NamedTuple):
     choice: str = CHOICES[0]  # of the move; see Mcts
 
     def __str__(self) -> str:
-        limit = f"sims={self.sims}" if self.time is None else f"time={self.time:.10g}"
+        digits = "" if self.time is None else np.format_float_positional(self.time, trim="-")
+        limit = f"sims={self.sims}" if self.time is None else f"time={digits}"
         kept = ",reuse=yes" if self.reuse else ""
         return limit + kept + (f",choice={self.choice}" if self.choice != CHOICES[0] else "")
 

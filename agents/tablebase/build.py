@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.tablebase.checks import MOST_SEEDS, check_plies, check_rules, check_seeds
+from agents.tablebase.checks import check_plies, check_rules, check_seeds
 from agents.tablebase.files import (
     TABLES,
     prepare_place,

@@ -32,12 +32,19 @@ class Facts(NamedTuple):
     last: int
 
 
-def check_seeds(seeds: Any) -> int:
+def is_whole(number: Any, least: int, most: int | None = None) -> bool:
+    """Whether it is a whole number of a range, and no truth value."""
+    is_number = isinstance(number, int | np.integer) and not isinstance(number, bool)
+    return is_number and least <= number and (most is None or number <= most)
+
+
+def check_seeds(seeds: Any, least: int = 1) -> int:
     """A number of seeds that a table may have; raises OwareError."""
-    if not _is_whole(seeds, 1, MOST_SEEDS):
+    if not is_whole(seeds, least, MOST_SEEDS):
         raise OwareError(
-            f"seeds must be a whole number from 1 to {MOST_SEEDS}, not {reprlib.repr(seeds)}: a "
-            "table of 20 seeds takes 7 GB of memory, and each further seed half as much again"
+            f"seeds must be a whole number from {least} to {MOST_SEEDS}, not "
+            f"{reprlib.repr(seeds)}: a table of 20 seeds takes 7 GB of memory, and each further "
+            "seed half as much again"
         )
     return int(seeds)
 
@@ -45,7 +52,7 @@ def check_seeds(seeds: Any) -> int:
 def check_plies(plies: Any) -> tuple[int, int]:
     """A range of plies left that a table can be proved for; raises OwareError."""
     is_pair = isinstance(plies, tuple) and len(plies) == 2
-    if not (is_pair and _is_whole(plies[0], 0, MOST_PLIES) and _is_whole(plies[1], plies[0])):
+    if not (is_pair and is_whole(plies[0], 0, MOST_PLIES) and is_whole(plies[1], plies[0])):
         raise OwareError(f"plies must be a range such as (100, 400), not {reprlib.repr(plies)}")
     first, last = plies
     if last > MOST_PLIES:
@@ -60,18 +67,12 @@ def check_rules(rules: Any) -> Rules:
     """Rules made of whole numbers in their ranges; raises OwareError."""
     is_sound = (
         isinstance(rules, Rules)
-        and _is_whole(rules[0], 1, 2**31 - 1)
-        and all(_is_whole(choice, 0, _CHOICES - 1) for choice in rules[1:])
+        and is_whole(rules[0], 1, 2**31 - 1)
+        and all(is_whole(choice, 0, _CHOICES - 1) for choice in rules[1:])
     )
     if not is_sound:
         raise OwareError(f"rules must be those of {Rules()}, not {reprlib.repr(rules)}")
     return Rules(*map(int, rules))
-
-
-def _is_whole(number: Any, least: int, most: int | None = None) -> bool:
-    """Whether it is a whole number of a range, and no truth value."""
-    is_number = isinstance(number, int | np.integer) and not isinstance(number, bool)
-    return is_number and least <= number and (most is None or number <= most)
 
 
 def read_facts(facts: Mapping[str, Any], path: Path) -> Facts:
@@ -84,7 +85,7 @@ def read_facts(facts: Mapping[str, Any], path: Path) -> Facts:
         raise _unsound(path, f"it does not say its {missing.args[0]}") from None
     except (TypeError, OwareError) as error:
         raise _unsound(path, str(error)) from None
-    if not _is_whole(exact, 0, seeds):
+    if not is_whole(exact, 0, seeds):
         raise _unsound(path, f"exact_seeds must be from 0 to {seeds}, not {reprlib.repr(exact)}")
     return Facts(rules, seeds, exact, first, last)
 
@@ -157,9 +158,11 @@ def _unsound(path: Path, reason: str) -> OwareError:
     return OwareError(f"{path} is not a sound table: {reason}: delete it and build")
 
 
-def check_positions(positions: Positions) -> None:
+def check_positions(positions: Positions, max_plies: int) -> None:
     """Refuse boards that no kernel can look up. Raises OwareError that names the first row."""
     boards, plies, _ = positions
+    if not is_whole(max_plies, 0, 2**31 - 1):
+        raise OwareError(f"max_plies must be a whole number, not {reprlib.repr(max_plies)}")
     if boards.dtype != np.int8 or boards.shape != (len(plies), 14) or plies.ndim != 1:
         raise OwareError(
             f"boards must be int8[B, 14] and plies one a board, not {_described(boards)} and "

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from agents.tablebase.build import build_missing
-from agents.tablebase.checks import check_arrays, check_positions, read_facts
+from agents.tablebase.checks import check_arrays, check_positions, check_seeds, read_facts
 from agents.tablebase.files import read_contents, table_path
 from agents.tablebase.index import board_index, level_starts
 from oware_env.errors import OwareError
@@ -109,14 +109,19 @@ class Tablebase:
 
         Raises OwareError for what is no board.
         """
-        check_positions(positions)
+        check_positions(positions, max_plies)
         left = max_plies - positions.plies.astype(np.int64)
         low, high = np.empty(len(left), np.int8), np.empty(len(left), np.int8)
         _probe_all(positions.boards, left, self.arrays, low, high)
         return low, high
 
     def level_bounds(self, seeds: int) -> tuple[np.ndarray, np.ndarray]:
-        """Bounds (low, high) over all plies left first .. last of every board of so many seeds."""
+        """Bounds (low, high) over all plies left first .. last of every board of so many seeds.
+
+        Raises OwareError when the table has none such.
+        """
+        if check_seeds(seeds, least=0) > self.seeds:
+            raise OwareError(f"{self.path} holds boards of up to {self.seeds} seeds, not {seeds}")
         starts = level_starts(seeds)
         level = slice(starts[seeds], starts[seeds + 1])
         return self.arrays.low[:, level].min(axis=0), self.arrays.high[:, level].max(axis=0)
@@ -127,7 +132,7 @@ class Tablebase:
         The margin of a position is at least the greatest low and at most the greatest high.
         Raises OwareError as :meth:`bounds` does.
         """
-        check_positions(positions)
+        check_positions(positions, max_plies)
         left = max_plies - positions.plies.astype(np.int64)
         lows, highs = np.empty((len(left), 6), np.int8), np.empty((len(left), 6), np.int8)
         rules = self.rules

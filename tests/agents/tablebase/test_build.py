@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from agents.tablebase import build as build_module
-from agents.tablebase.build import MOST_SEEDS, Build, build_table
+from agents.tablebase.build import Build, build_table
+from agents.tablebase.checks import MOST_SEEDS
 from agents.tablebase.files import read_contents, table_path, tables_folder, write_contents
 from agents.tablebase.index import count_boards
 from agents.tablebase.probe import Tablebase, probe
