@@ -43,11 +43,12 @@ def run_command(
                 raise OwareError(f"the word {word!r} holds a control character")
         with stopped_by_signals():
             action(words)
-            return _flush()
+        return _flush()
     except OwareError as error:
         return _say(str(error))
     except BrokenPipeError:
         _discard(sys.stdout)
+        return 0
     except OSError as error:
         _discard(sys.stdout)
         place = error.filename or "the output, or a file,"

@@ -63,7 +63,7 @@ class Settings(BaseModel):
         """TOML and JSON know lists only, a frozen model holds tuples; nothing in them is odd."""
         if not isinstance(data, dict):
             return data
-        found = {key: tuple(v) if isinstance(v, list) else v for key, v in data.items()}
+        found = {key: _tuples(value) for key, value in data.items()}
         for key, value in found.items():
             for one in value if isinstance(value, tuple) else (value,):
                 if isinstance(one, int) and not -(2**63) <= one < 2**64:
@@ -71,6 +71,11 @@ class Settings(BaseModel):
                 if isinstance(one, str) and has_controls(one):
                     raise ValueError(f"{key} must hold no control character, not {_brief(one)}")
         return found
+
+
+def _tuples(value: Any) -> Any:
+    """Lists, and those in them, as tuples."""
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 class Switch(str):
@@ -118,6 +123,17 @@ def read_settings(
         key = _key_of(model, error)
         in_file = path is not None and key not in overrides
         raise OwareError(f"{path}: " * in_file + _explain(model, error)) from None
+
+
+def checked(model: type[Model], document: Any, source: str, context: str | None = None) -> Model:
+    """A document from a file as a model; raises :class:`OwareError` naming ``source`` and key.
+
+    ``context``: for the validators of the model.
+    """
+    try:
+        return model.model_validate(document, context=context)
+    except ValidationError as error:
+        raise OwareError(f"{source}: {_explain(model, error)}") from None
 
 
 def parse_command(
@@ -214,7 +230,7 @@ def _explain(model: type[Settings], error: ValidationError) -> str:
     if fault["type"] == "value_error":  # raised by a check of our own
         return f"{key}: " * bool(key) + str(fault["ctx"]["error"])
     if fault["type"] == "model_type":
-        return f"{key} must be a section with keys, not {_brief(fault['input'])}"
+        return f"{key or 'it'} must be a section with keys, not {_brief(fault['input'])}"
     right = fault["msg"].removeprefix("Input ").replace("should", "must", 1)
     return f"{key} {right}, not {_brief(fault['input'])}"
 

@@ -130,14 +130,15 @@ def flush_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def new_folder(parent: Path, name: str) -> Path:
+def new_folder(parent: Path, name: str, what: str = "folder") -> Path:
     """Make a folder parent/NAME, or NAME-2, NAME-3 ... where that is taken.
 
-    Two processes never get the same one. Raises OwareError when none can be made.
+    Two processes never get the same one. Raises OwareError when none can be made; ``what`` it is,
+    for the message.
     """
     for number in range(1, 10_000):
         path = parent / (name if number == 1 else f"{name}-{number}")
-        with said(path, "cannot be made"):
+        with said(f"the {what} {path}", "cannot be made"):
             try:
                 path.mkdir(parents=True)
             except FileExistsError:

@@ -24,9 +24,9 @@ class CompareSettings(Settings):
     """Runs of each: one says little, since another seed gives another strength."""
     minutes: float = Field(5.0, gt=0)
     """Minutes of training of every run."""
-    games: int = Field(200, ge=2, multiple_of=2)
+    games: int = Field(200, ge=2, le=1_000_000, multiple_of=2)
     """Paired games of every match of a seed."""
-    simulations: int = Field(64, ge=1)
+    simulations: int = Field(64, ge=1, le=100_000)
     """Search simulations of both in the matches."""
     ladder: tuple[str, ...] = (
         "alphabeta:depth=4,evaluation=material",
@@ -35,9 +35,9 @@ class CompareSettings(Settings):
     """Opponents that both play as well."""
     table: int = Field(8, ge=1, le=24)
     """Endgames that both are graded on: a table of so many seeds."""
-    positions: int = Field(300, ge=1)
+    positions: int = Field(300, ge=1, le=1_000_000)
     """Uniform positions of each number of seeds, and games of each against itself."""
-    first_seed: int = Field(0, ge=0)
+    first_seed: int = Field(0, ge=0, lt=2**53 - 100)
     """Seed of the first run of each; the others follow."""
     workers: int = Field(2, ge=0, le=1024)
     """Worker processes of the matches."""

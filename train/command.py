@@ -1,6 +1,8 @@
 """``oware-train``: train an agent from a TOML file, then measure it in a tournament."""
 
 import os
+import re
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -9,20 +11,22 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from agents.console import run_command
+from agents.console import Stopped, run_command
 from agents.settings import (
     Settings,
     Switch,
     nearest,
     parse_command,
-    read_settings,
 )
 from oware_env.errors import OwareError
 from train.algorithms import algorithm_of
-from train.config import Budget, Config
+from train.config import HARMLESS, Budget, Config, differences
 
 if TYPE_CHECKING:
     from agents.arena.tournament import TournamentResult
+    from train.training import Training
+
+SIGPIPE = 13  # the signal of a process whose output nobody reads
 
 DESCRIPTION = """Train an Oware agent by self-play, from nothing, then play it against a ladder.
 
@@ -37,11 +41,9 @@ oware-train release runs/quick my-agent             a folder with all it needs t
 """
 OPTIONS = {
     "resume": "go on with the run of this folder",
+    "checkpoint": "with --resume: go on from this one, such as step-00000040, not the newest",
     "profile": Switch("say at the end where the time went"),
 }
-
-# What may differ when a run goes on: it decides how much is done, not what.
-HARMLESS = ("budget.", "evaluation.", "workers", "checkpoint", "device", "replay.keep")
 
 
 def main() -> None:
@@ -64,6 +66,10 @@ def train(arguments: Sequence[str]) -> None:
         if command.config is not None:
             raise OwareError("--resume takes the run's own config.toml: give no other file")
         config, folder = _resumed(arguments, command.options["resume"])
+        if "checkpoint" in command.options:
+            _go_back(folder, command.options["checkpoint"])
+    elif "checkpoint" in command.options:
+        raise OwareError("--checkpoint says where --resume goes on: give --resume RUN as well")
     else:
         config, folder = command.settings, None
     path = _train(config, folder, started)
@@ -80,30 +86,29 @@ def train(arguments: Sequence[str]) -> None:
 def _replay(words: Sequence[str]) -> None:
     """Print a game of a run, move by move, and last as OGN text."""
     from train.games import game_text, kept_game
-    from train.run import run_path
+    from train.run import run_config, run_path
 
     if len(words) != 2:
         raise OwareError(
             "give a run and the number of a game, such as: oware-train replay quick 17"
         )
     path = run_path(words[0])
-    if not words[1].isdecimal():
-        raise OwareError(f"the number of a game is a whole number from 0, not {words[1]!r}")
+    if not re.fullmatch("[0-9]{1,18}", words[1]):
+        raise OwareError(f"the number of a game is a whole number from 0, not {words[1]!r:.80}")
     print(game_text(kept_game(path, int(words[1]), run_config(path))))
 
 
 def _report(words: Sequence[str]) -> None:
     """Write the page of a run again."""
-    from train.evaluate import final_tournament, is_finished
+    from train.evaluate import finished_tournament
     from train.report_page import write_report
-    from train.run import run_path
+    from train.run import run_config, run_path
 
     if len(words) != 1:
         raise OwareError("give one run, such as: oware-train report quick")
     path = run_path(words[0])
     config = run_config(path)
-    result = final_tournament(path, config) if is_finished(path) else None
-    print(write_report(path, config, result))
+    print(write_report(path, config, finished_tournament(path)))
 
 
 class ExportSettings(Settings):
@@ -115,7 +120,7 @@ class ExportSettings(Settings):
     """File to write, instead of dataset.npz in the run's folder."""
     table: int | None = Field(None, ge=1, le=24)
     """Seeds of the table that gives exact labels; that of the run when left out, if it had one."""
-    last: int | None = Field(None, ge=1)
+    last: int | None = Field(None, ge=1, lt=2**53)
     """So many of the newest positions; all when left out."""
 
 
@@ -146,16 +151,6 @@ def _release(words: Sequence[str]) -> None:
     print(release(run_path(words[0]), Path(words[1])))
 
 
-def run_config(path: Path) -> Config:
-    """The configuration of the run in a folder. Raises OwareError when it is none."""
-    from train.run import CONFIG
-
-    if not (path / CONFIG).is_file():
-        raise OwareError(f"{path} is not the folder of a run: it holds no {CONFIG}")
-    config: Config = read_settings(Config, path / CONFIG)
-    return config
-
-
 def with_one_budget(arguments: Sequence[str]) -> list[str]:
     """A budget on the command line takes the place of the file's, also one of another kind."""
     kinds = {f"--budget.{name}" for name in Budget.model_fields}
@@ -166,7 +161,7 @@ def with_one_budget(arguments: Sequence[str]) -> list[str]:
 
 def _resumed(arguments: Sequence[str], folder: str) -> tuple[Config, Path]:
     """The configuration of a run that goes on, with the harmless options changed."""
-    from train.run import CONFIG, run_path
+    from train.run import CONFIG, run_config, run_path
 
     path = run_path(folder)
     before = run_config(path)
@@ -181,20 +176,22 @@ def _resumed(arguments: Sequence[str], folder: str) -> tuple[Config, Path]:
     return after, path
 
 
-def differences(before: Config, after: Config) -> dict[str, tuple[object, object]]:
-    """The dotted keys in which two configurations differ, with both values."""
-    first, second = _flat(before.model_dump()), _flat(after.model_dump())
-    return {key: (first[key], second[key]) for key in first if first[key] != second[key]}
+def _go_back(run: Path, name: str) -> None:
+    """Set the checkpoints of a run aside that are newer than this one, so that it is the newest."""
+    from agents.neural.checkpoint import check_whole, checkpoints
+    from oware_env.files import Lock, said
 
-
-def _flat(document: dict[str, object], prefix: str = "") -> dict[str, object]:
-    flat: dict[str, object] = {}
-    for name, value in document.items():
-        if isinstance(value, dict):
-            flat |= _flat(value, f"{prefix}{name}.")
-        else:
-            flat[prefix + name] = value
-    return flat
+    found = checkpoints(run)
+    names = [folder.name for folder in found]
+    if name not in names:
+        raise OwareError(f"{run} has no checkpoint {name!r}{nearest(name, names)}")
+    check_whole(found[names.index(name)])
+    with Lock(run, "run"):
+        for newer in found[names.index(name) + 1 :]:
+            aside = newer.with_name(f"aside-{newer.name}")
+            print(f"{newer} is set aside as {aside.name}", flush=True)
+            with said(newer, "cannot be set aside"):
+                newer.rename(aside)
 
 
 def _train(config: Config, folder: Path | None, started: float) -> Path:
@@ -211,18 +208,32 @@ def _train(config: Config, folder: Path | None, started: float) -> Path:
     with open_training(kind, config, folder, started) as training:
         path = training.run.path
         print(f"training {path} for {budget_text(config)}; seed {config.seed}", flush=True)
-        is_done = training.train()
+        try:
+            training.train()
+        except OwareError as error:
+            if not training.is_kept:
+                raise
+            raise OwareError(f"{error}{_how_to_go_on(training)}") from None
+        except BaseException as error:
+            print(f"stopped{_how_to_go_on(training)}", file=sys.stderr)
+            if isinstance(error, SystemExit | BrokenPipeError):  # nobody reads the output
+                raise Stopped(SIGPIPE) from None
+            raise
     print(
         f"learned from {training.games:,} games ({training.algorithm.positions:,} positions) "
         f"in {training.minutes:.1f} minutes and {training.algorithm.learner.steps:,} steps"
     )
-    if not is_done and training.units == 0:
-        print("stopped before the first games were learned from: there is nothing to go on with")
-        raise KeyboardInterrupt
-    if not is_done:
-        print(f"stopped; go on with: oware-train --resume {path}")
-        raise KeyboardInterrupt
+    if training.stop is not None:
+        print(f"stopped{_how_to_go_on(training)}", flush=True)
+        raise training.stop
     return path
+
+
+def _how_to_go_on(training: "Training") -> str:
+    """How a run that was stopped goes on, if anything was kept of it."""
+    if training.is_kept:
+        return f"; go on with: oware-train --resume {shlex.quote(str(training.run.path))}"
+    return " before the first games were learned from: there is nothing to go on with"
 
 
 def _show_profile(path: Path, config: Config) -> None:

@@ -8,15 +8,17 @@ from agents.settings import Settings
 from oware_env.errors import OwareError
 from oware_env.rules import Rules
 
+MOST = 2**53  # of anything that is counted: JSON and floats hold it exactly
+
 
 class Budget(Settings):
     """How long to train: exactly one of the three."""
 
-    minutes: float | None = Field(None, gt=0)
+    minutes: float | None = Field(None, gt=0, allow_inf_nan=True)
     """Wall-clock minutes from the start of the command to the end of learning."""
-    games: int | None = Field(None, ge=1)
+    games: int | None = Field(None, ge=1, lt=MOST)
     """Self-play games."""
-    steps: int | None = Field(None, ge=1)
+    steps: int | None = Field(None, ge=1, lt=MOST)
     """Optimiser steps."""
 
     @model_validator(mode="after")
@@ -40,11 +42,11 @@ class SelfPlay(Settings):
     """Share of Dirichlet(1) noise in the root priors."""
     opening_plies: int = Field(6, ge=0, le=40)
     """A game starts with 0 to this many random plies."""
-    temperature_plies: int = Field(30, ge=0)
+    temperature_plies: int = Field(30, ge=0, lt=MOST)
     """Plies during which moves are drawn in proportion to their visits."""
     late_exponent: float = Field(3.0, gt=0)
     """Afterwards they are drawn in proportion to visits to this power."""
-    search_plies: int = Field(200, ge=1)
+    search_plies: int = Field(200, ge=1, lt=MOST)
     """Later plies are played by the raw policy and give no policy target: long games loop."""
     lag: int = Field(4, ge=1, le=64)
     """Unit k is played with the weights learned from units up to k - lag."""
@@ -75,15 +77,15 @@ class SelfPlay(Settings):
 class Learning(Settings):
     """The optimiser and its targets."""
 
-    batch: int = Field(1024, ge=1)
+    batch: int = Field(1024, ge=1, le=1 << 20)
     """Samples a step."""
-    samples_per_position: float = Field(2.0, gt=0)
+    samples_per_position: float = Field(2.0, gt=0, le=10_000)
     """Samples drawn for each new position: sets the number of steps."""
     learning_rate: float = Field(4e-3, gt=0)
     """Peak learning rate of AdamW, after a short warm-up."""
     final_rate: float = Field(0.05, ge=0, le=1)
     """Share of it left at the end of the cosine over the budget."""
-    warmup_steps: int = Field(100, ge=0)
+    warmup_steps: int = Field(100, ge=0, lt=MOST)
     """Steps over which the rate rises from zero."""
     weight_decay: float = Field(1e-4, ge=0)
     """Decoupled weight decay."""
@@ -116,18 +118,18 @@ class Ppo(Settings):
     """Share of a unit's games against a past self; in the others both sides learn."""
     pool_size: int = Field(24, ge=1, le=1000)
     """Past selves that are kept, evenly spread over the run."""
-    pool_units: int = Field(10, ge=1)
+    pool_units: int = Field(10, ge=1, lt=MOST)
     """Units between two of them at first; twice as many whenever the pool is full."""
 
 
 class Replay(Settings):
     """The window of positions that samples are drawn from."""
 
-    least: int = Field(30_000, ge=1)
+    least: int = Field(30_000, ge=1, lt=MOST)
     """Positions the window always holds, when there are as many."""
     growth: float = Field(0.4, ge=0, le=1)
     """Share of all further positions by which it grows."""
-    most: int = Field(3_000_000, ge=1)
+    most: int = Field(3_000_000, ge=1, lt=MOST)
     """Positions it never exceeds."""
     keep: bool = False
     """Keep also the positions that have left it, on the disk: 71 bytes each, for an export."""
@@ -146,13 +148,13 @@ class Evaluation(Settings):
         "alphabeta:depth=8,evaluation=material",
     )
     """Opponents of the final table."""
-    times: int = Field(6, ge=0)
-    """Evaluations during the run, evenly spaced over the budget."""
-    games_during: int = Field(64, ge=2, multiple_of=2)
+    times: int = Field(6, ge=0, le=10_000)
+    """Evaluations during the run, evenly spaced over the budget; those due at once are one."""
+    games_during: int = Field(64, ge=2, le=1_000_000, multiple_of=2)
     """Paired games against each opponent during the run."""
-    games_at_end: int = Field(200, ge=2, multiple_of=2)
+    games_at_end: int = Field(200, ge=2, le=1_000_000, multiple_of=2)
     """Paired games of every pairing of the final table."""
-    simulations: int = Field(64, ge=0)
+    simulations: int = Field(64, ge=0, le=100_000)
     """Search simulations of the trained agent; 0 for the policy alone."""
     opening_plies: int = Field(6, ge=0, le=40)
     """Random plies of each opening."""
@@ -165,11 +167,11 @@ class Config(Settings):
 
     algorithm: Literal["alphazero", "ppo"] = "alphazero"
     """How to learn: alphazero searches, ppo plays by the policy alone."""
-    name: str = Field("run", min_length=1, pattern=r"^[A-Za-z0-9._-]+$")
+    name: str = Field("run", max_length=200, pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$")
     """Name of the run: its folder is runs/NAME."""
-    seed: int = Field(0, ge=0)
+    seed: int = Field(0, ge=0, lt=MOST)
     """Seed of everything random in the run."""
-    max_plies: int = Field(400, ge=1)
+    max_plies: int = Field(400, ge=1, lt=2**31)
     """Move limit of the rules."""
     workers: int = Field(2, ge=0, le=1024)
     """Worker processes; 0 plays in the learner's own process."""
@@ -179,9 +181,9 @@ class Config(Settings):
     """Network size: tiny 64x2, small 128x2, medium 128x4, deep 128x8, large 256x6."""
     checkpoint_minutes: float = Field(2.0, gt=0)
     """Minutes between checkpoints."""
-    checkpoints_kept: int = Field(2, ge=1)
+    checkpoints_kept: int = Field(2, ge=1, lt=MOST)
     """Newest checkpoints that are kept."""
-    checkpoints_kept_every: int = Field(0, ge=0)
+    checkpoints_kept_every: int = Field(0, ge=0, lt=MOST)
     """Every so-manyth checkpoint is kept as well; 0 for none."""
     budget: Budget = Budget(minutes=5.0)
     """How long to train."""
@@ -246,3 +248,22 @@ ONLY_READ_BY = {
     },
     "ppo": {"ppo": tuple(Ppo.model_fields)},
 }
+
+# What may differ when a run goes on: it decides how much is done, not what.
+HARMLESS = ("budget.", "evaluation.", "workers", "checkpoint", "device", "replay.keep")
+
+
+def differences(before: Config, after: Config) -> dict[str, tuple[object, object]]:
+    """The dotted keys in which two configurations differ, with both values."""
+    first, second = _flat(before.model_dump()), _flat(after.model_dump())
+    return {key: (first[key], second[key]) for key in first if first[key] != second[key]}
+
+
+def _flat(document: dict[str, object], prefix: str = "") -> dict[str, object]:
+    flat: dict[str, object] = {}
+    for name, value in document.items():
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[prefix + name] = value
+    return flat

@@ -7,14 +7,21 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
+from agents.arena.journal import ABOUT, is_for
 from agents.arena.match import pair_count, play_openings
 from agents.arena.openings import random_openings
 from agents.arena.oracle import grade, join_positions, truth, uniform_positions
-from agents.arena.tournament import TournamentResult, TournamentSettings, run_tournament
+from agents.arena.tournament import (
+    TournamentResult,
+    TournamentSettings,
+    read_tournament,
+    run_tournament,
+)
 from agents.neural.checkpoint import network_from, newest_checkpoint
 from agents.neural.evaluator import NetworkEvaluator
 from agents.tablebase.probe import Tablebase, open_table
 from agents.trained import neural_agent
+from oware_env.files import is_file, is_there
 from oware_env.positions import Positions
 from oware_env.rules import Rules
 from train.config import Config
@@ -153,31 +160,46 @@ def agent_spec(run: Path, config: Config) -> str:
 
 
 def final_tournament(run: Path, config: Config) -> TournamentResult:
-    """The run's newest checkpoint against the opponents of the final table.
+    """Play what is missing of the final table: the newest checkpoint against its opponents.
 
-    Games and tables are kept in results/STEP: a run that goes on gets a new table.
+    Games and tables are kept in results/STEP, or in results/STEP-2 and so on where another table
+    of the same checkpoint is: a run that goes on, or other settings, get a new table.
     """
     settings = config.evaluation
-    return run_tournament(
-        TournamentSettings(
-            agents=(agent_spec(run, config), *settings.at_end),
-            format="gauntlet",
-            games=settings.games_at_end,
-            opening_plies=settings.opening_plies,
-            seed=config.seed + FINAL_SEED,
-            max_plies=config.max_plies,
-            device=config.device,
-            workers=config.workers,
-            output=str(results_folder(run)),
-        )
+    wanted = TournamentSettings(
+        agents=(agent_spec(run, config), *settings.at_end),
+        format="gauntlet",
+        games=settings.games_at_end,
+        opening_plies=settings.opening_plies,
+        seed=config.seed + FINAL_SEED,
+        max_plies=config.max_plies,
+        device=config.device,
+        workers=config.workers,
     )
+    taken = _tables(run)
+    for folder in taken:
+        if not is_file(folder / ABOUT) or is_for(folder, wanted):
+            break
+    else:
+        folder = _table_folder(run, len(taken))
+    return run_tournament(wanted.model_copy(update={"output": str(folder)}))
 
 
-def results_folder(run: Path) -> Path:
-    """Where the final tournament of a run's newest checkpoint lies, or will lie."""
-    return run / "results" / newest_checkpoint(run).name
+def finished_tournament(run: Path) -> TournamentResult | None:
+    """The newest final table of a run's newest checkpoint, read; None when none was finished."""
+    finished = [folder for folder in _tables(run) if is_file(folder / "table.json")]
+    return read_tournament(finished[-1]) if finished else None
 
 
-def is_finished(run: Path) -> bool:
-    """Whether that tournament was played to its end."""
-    return (results_folder(run) / "table.json").is_file()
+def _tables(run: Path) -> list[Path]:
+    """The folders of final tournaments of a run's newest checkpoint, oldest first."""
+    found: list[Path] = []
+    while is_there(folder := _table_folder(run, len(found))):
+        found.append(folder)
+    return found
+
+
+def _table_folder(run: Path, number: int) -> Path:
+    """Where the final tournament ``number`` (from 0) of a run's newest checkpoint lies."""
+    name = newest_checkpoint(run).name
+    return run / "results" / (f"{name}-{number + 1}" if number else name)

@@ -5,7 +5,7 @@ what its random numbers are keyed by. Its start follows from the configuration, 
 and the result are kept: some 130 bytes a game, in append-only files (:mod:`train.shards`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from agents.neural.checkpoint import newest_checkpoint, read_state
 from oware_env.errors import OwareError
 from oware_env.notation import move_letter
 from oware_env.records import GameRecord
-from oware_env.rules import REASONS, RUNNING
+from oware_env.rules import REASONS, RUNNING, SEEDS
 from train.config import Config
 from train.samples import GameEnds
 from train.selfplay import start_games
@@ -63,13 +63,19 @@ class GameStore:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on with the games that :meth:`state` told of; OwareError when a file is damaged."""
-        for name, shards in self._shards.items():
+        for name, shards in self._told(state):
             shards.restore(state[name])
 
     def look_at(self, state: dict[str, Any]) -> None:
         """Read the games that :meth:`state` told of and change nothing; raises as above."""
-        for name, shards in self._shards.items():
+        for name, shards in self._told(state):
             shards.look_at(state[name])
+
+    def _told(self, state: dict[str, Any]) -> Iterable[tuple[str, Shards]]:
+        """The files by name, once a checkpoint is known to tell of all."""
+        if state.keys() != self._shards.keys():
+            raise OwareError(f"the checkpoint does not tell of {' and '.join(self._shards)}")
+        return self._shards.items()
 
     def close(self) -> None:
         """Close the files."""
@@ -88,12 +94,23 @@ class GameStore:
         if not 0 <= number < len(self):
             raise OwareError(f"there is no game {number}: the run holds games 0 to {len(self) - 1}")
         row = self._games.read(number, number + 1)[0]
-        moves = self._moves.read(int(row["first"]), int(row["first"]) + int(row["moves"]))
-        unit, place = divmod(number, config.selfplay.games)
-        start = start_games(config, unit).state(place)
-        reason = REASONS[row["reason"]] if row["reason"] != RUNNING else ADJUDICATED
+        begin, length, code = int(row["first"]), int(row["moves"]), int(row["reason"])
         scores = (int(row["south"]), int(row["north"]))
-        return KeptGame(number, GameRecord.from_moves(moves.tolist(), start), scores, reason)
+        if not (
+            0 <= begin <= begin + length <= self._moves.rows
+            and 0 <= code < len(REASONS)
+            and min(scores) >= 0
+            and sum(scores) <= SEEDS
+        ):
+            raise OwareError(f"{self._games.folder}: game {number} is none that a run has played")
+        moves = self._moves.read(begin, begin + length)
+        unit, place = divmod(number, config.selfplay.games)
+        try:
+            record = GameRecord.from_moves(moves.tolist(), start_games(config, unit).state(place))
+        except OwareError as error:
+            raise OwareError(f"{self._games.folder}: game {number}, {error}") from None
+        reason = REASONS[code] if code != RUNNING else ADJUDICATED
+        return KeptGame(number, record, scores, reason)
 
 
 def kept_game(run: Path, number: int, config: Config) -> KeptGame:

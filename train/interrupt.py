@@ -1,44 +1,65 @@
-"""Ctrl-C during training: at once while waiting, after the unit while learning."""
+"""Ctrl-C, SIGTERM and SIGHUP during training: at once while waiting, after the unit while learning.
+
+A unit that was handed out is learned whole or asked for again, so whatever comes in whatever order
+leaves a run that goes on to the same weights.
+"""
 
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from types import FrameType
-from typing import Any
+
+from agents.console import Stopped, handled_signals
 
 
 class Interrupt:
-    """Raises KeyboardInterrupt only inside :meth:`allowed`, and otherwise notes it in ``asked``.
+    """Says when a signal may stop the training; elsewhere the first one is noted in ``asked``.
 
-    So a first Ctrl-C never tears a unit that is being learned; a second one always stops.
+    Waiting stops at once, also for a signal that came shortly before. Learning is stopped by a
+    second signal only: the unit is lost then, and learned again when the run goes on.
     """
 
     def __init__(self) -> None:
-        self.asked = False
-        self._is_allowed = False
-        self._before: Any = None
+        self.asked: int | None = None  # the first signal
+        self._most = 0  # signals that are noted before the next one stops; 0: the first stops
+        self._is_stoppable = False
+        self._handlers = ExitStack()
 
     def __enter__(self) -> "Interrupt":
-        with suppress(ValueError):  # only the main thread has signals; a notebook may use others
-            self._before = signal.signal(signal.SIGINT, self._handle)
+        self._handlers.enter_context(handled_signals(self._handle))
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        self._handlers.close()
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self.asked or self._is_allowed:
-            raise KeyboardInterrupt
-        self.asked = True
+        is_first = self.asked is None
+        if is_first:
+            self.asked = number
+        if self._is_stoppable and not (is_first and self._most):
+            self._stop()
+
+    def _stop(self) -> None:
+        raise KeyboardInterrupt if self.asked == signal.SIGINT else Stopped(self.asked)
 
     @contextmanager
-    def allowed(self) -> Iterator[None]:
-        """A block in which Ctrl-C raises at once, also one that came shortly before."""
-        self._is_allowed = True
+    def waiting(self) -> Iterator[None]:
+        """A block that any signal stops at once, also one that came shortly before."""
+        with self._stoppable(0):
+            if self.asked is not None:
+                self._stop()
+            yield
+
+    @contextmanager
+    def learning(self) -> Iterator[None]:
+        """A block that the first signal leaves alone and a second one stops."""
+        with self._stoppable(1):
+            yield
+
+    @contextmanager
+    def _stoppable(self, most: int) -> Iterator[None]:
+        self._most, self._is_stoppable = most, True
         try:
-            if self.asked:
-                raise KeyboardInterrupt
             yield
         finally:
-            self._is_allowed = False
+            self._is_stoppable = False

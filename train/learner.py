@@ -176,7 +176,22 @@ class Learner:
         }
 
     def restore(self, tensors: dict[str, dict[str, Tensor]], steps: int) -> None:
-        """Put back what :meth:`tensors` gave, so that training goes on as if never stopped."""
+        """Put back what :meth:`tensors` gave, so that training goes on as if never stopped.
+
+        Raises OwareError for tensors of other names, shapes or types, or that are not finite.
+        """
+        own = self.network.state_dict()
+        check_tensors(tensors["model"], own, "model")
+        check_tensors(tensors["ema"], own, "ema")
+        groups = self.optimiser.param_groups
+        parameters = [parameter for group in groups for parameter in group["params"]]
+        slots = {
+            f"{index}.{name}": torch.zeros(() if name == "step" else parameter.shape)
+            for index, parameter in enumerate(parameters)
+            for name in ("step", "exp_avg", "exp_avg_sq")
+        }
+        if tensors["optimiser"]:  # there is none before the first step
+            check_tensors(tensors["optimiser"], slots, "optimiser")
         self.network.load_state_dict(tensors["model"])
         self.average = {name: t.to(self.device).clone() for name, t in tensors["ema"].items()}
         state: dict[int, dict[str, Any]] = {}
@@ -186,3 +201,19 @@ class Learner:
         whole = self.optimiser.state_dict()
         self.optimiser.load_state_dict({**whole, "state": state})
         self.steps = steps
+
+
+def check_tensors(found: dict[str, Tensor], wanted: dict[str, Tensor], what: str) -> None:
+    """Raise OwareError when tensors are not finite ones of the names, shapes and types wanted."""
+    if found.keys() != wanted.keys():
+        name = min(found.keys() ^ wanted.keys())
+        raise OwareError(f"{what} {'lacks' if name in wanted else 'knows no'} {name!r}")
+    for name, tensor in found.items():
+        like = wanted[name]
+        if (tensor.dtype, tensor.shape) != (like.dtype, like.shape):
+            raise OwareError(
+                f"{what}: {name} is {tensor.dtype} of shape {list(tensor.shape)}, "
+                f"not {like.dtype} of shape {list(like.shape)}"
+            )
+        if not torch.isfinite(tensor).all():
+            raise OwareError(f"{what}: {name} holds a number that is not finite")

@@ -9,6 +9,8 @@ replay/        the positions of the replay window (AlphaZero), in append-only fi
 games/         every game that was learned from: oware-train replay RUN NUMBER
 results/       the final tournament
 report.html    all this as a page
+
+One process at a time writes there; readers need no leave.
 """
 
 import json
@@ -17,18 +19,38 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+import zlib
+from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import Field
 
-from agents.neural.checkpoint import CHECKPOINTS, STATE, newest_checkpoint, read_state
+from agents.neural.checkpoint import (
+    CHECKPOINTS,
+    checkpoints,
+    newest_checkpoint,
+    read_state,
+)
+from agents.settings import Settings, checked, read_settings
 from oware_env.errors import OwareError
-from train.config import Config
+from oware_env.files import (
+    Lock,
+    is_file,
+    is_there,
+    new_folder,
+    parse_json,
+    read_bytes,
+    read_text,
+    said,
+    write_whole,
+)
+from train.config import HARMLESS, Config, differences
 
 RUNS = Path("runs")
 CONFIG = "config.toml"
@@ -55,39 +77,73 @@ LAYOUT = {
 PACKAGES = ("torch", "numpy", "numba", "gymnasium", "pettingzoo", "safetensors")
 
 
-class RunFolder:
-    """An open run folder. Made by :func:`create_run` or :func:`open_run`."""
+class Logged(Settings):
+    """What a checkpoint tells of metrics.jsonl: its length then, and a checksum."""
 
-    def __init__(self, path: Path, purge_step: int | None = None) -> None:
+    bytes: int = Field(0, ge=0, lt=2**62)
+    """Length."""
+    crc32: int = 0
+    """Checksum of so many bytes."""
+
+
+class RunFolder:
+    """An open run folder, with the right to write there. By :func:`create_run`, `open_run`."""
+
+    def __init__(
+        self, path: Path, lock: Lock, logged: Logged = Logged(), purge_step: int | None = None
+    ) -> None:
         """Open the logs; curves in the folder are hidden from ``purge_step`` on."""
         from torch.utils.tensorboard import SummaryWriter
 
         self.path = path
-        self._metrics = (path / METRICS).open("a", encoding="utf-8")
-        self._events = SummaryWriter(str(path / EVENTS), purge_step=purge_step)
+        self._lock, self._logged = lock, logged
+        with said(path / METRICS, "cannot be written"):
+            self._metrics = (path / METRICS).open("ab", buffering=0)
+        try:
+            with said(path / EVENTS, "cannot be written"):
+                self._events = SummaryWriter(str(path / EVENTS), purge_step=purge_step)
+        except BaseException:
+            self._metrics.close()
+            raise
+
+    def check(self) -> None:
+        """Raise OwareError when the folder was deleted or moved away meanwhile."""
+        if not is_file(self.path / CONFIG):
+            raise OwareError(f"the run folder {self.path} is gone: it was deleted or moved")
 
     def log(self, step: int, figures: dict[str, Any]) -> None:
         """Append figures to metrics.jsonl and, the numbers among them, to TensorBoard."""
-        line = json.dumps({"step": step, "time": time.time(), **figures})
-        with _says_what_failed(self.path / METRICS):
-            self._metrics.write(line + "\n")
-            self._metrics.flush()
-        with _says_what_failed(self.path / EVENTS):
+        self.check()
+        line = json.dumps({"step": step, "time": time.time(), **figures}).encode() + b"\n"
+        with said(self.path / METRICS, "cannot be written"):
+            left = memoryview(line)
+            while left:
+                left = left[self._metrics.write(left) :]
+        self._logged = Logged(
+            bytes=self._logged.bytes + len(line), crc32=zlib.crc32(line, self._logged.crc32)
+        )
+        with said(self.path / EVENTS, "cannot be written"):
             for name, value in figures.items():
                 if isinstance(value, int | float):
                     self._events.add_scalar(name, value, step)
                 elif isinstance(value, str):
                     self._events.add_text(name, value, step)
 
+    def logged(self) -> dict[str, int]:
+        """How much was logged, for a checkpoint; it is on the disk when this returns."""
+        with said(self.path / METRICS, "cannot be written"):
+            os.fsync(self._metrics.fileno())
+        return self._logged.model_dump()
+
     def add_picture(self, step: int, name: str, picture: np.ndarray) -> None:
         """Show a picture uint8[H, W, 3] in TensorBoard."""
-        with _says_what_failed(self.path / EVENTS):
+        with said(self.path / EVENTS, "cannot be written"):
             self._events.add_image(name, picture, step, dataformats="HWC")
 
     def add_histogram(self, step: int, name: str, counts: np.ndarray, edges: np.ndarray) -> None:
         """Show counts [N] of the bins between edges [N + 1] in TensorBoard."""
         middles = (edges[:-1] + edges[1:]) / 2
-        with _says_what_failed(self.path / EVENTS):
+        with said(self.path / EVENTS, "cannot be written"):
             self._events.add_histogram_raw(
                 name,
                 min=edges[0],
@@ -106,7 +162,7 @@ class RunFolder:
             opponent: ["Margin", [f"{name}/{opponent}" for name in INTERVAL]]
             for opponent in opponents
         }
-        with _says_what_failed(self.path / EVENTS):
+        with said(self.path / EVENTS, "cannot be written"):
             self._events.add_custom_scalars({"strength": scores} | LAYOUT)
 
     def checkpoint_folder(self, step: int) -> Path:
@@ -115,12 +171,11 @@ class RunFolder:
 
     def drop_old_checkpoints(self, newest: int, every: int) -> None:
         """Keep the ``newest`` checkpoints and ``every`` so-manyth (0: none); no unfinished ones."""
-        folder = self.path / CHECKPOINTS
-        complete = sorted(p for p in folder.glob("step-*") if (p / STATE).is_file())
-        for old in complete[:-newest]:
-            if not every or read_state(old)["checkpoints"] % every:
-                shutil.rmtree(old, ignore_errors=True)
-        for unfinished in folder.glob(".*.part"):
+        for old in checkpoints(self.path)[:-newest]:
+            with suppress(OwareError):  # a damaged one is no reason to stop
+                if not every or read_state(old)["checkpoints"] % every:
+                    shutil.rmtree(old, ignore_errors=True)
+        for unfinished in (self.path / CHECKPOINTS).glob(".*.part"):
             shutil.rmtree(unfinished, ignore_errors=True)
 
     def close(self) -> None:
@@ -128,67 +183,85 @@ class RunFolder:
         for file in (self._metrics, self._events):
             with suppress(OSError):
                 file.close()
-
-
-@contextmanager
-def _says_what_failed(path: Path) -> Iterator[None]:
-    """Turn the system's refusal to write into one line that names ``path``."""
-    try:
-        yield
-    except OSError as error:
-        raise OwareError(f"{path} cannot be written: {error.strerror or error}") from None
+        self._lock.release()
 
 
 def create_run(config: Config, parent: Path = RUNS) -> RunFolder:
     """A new folder runs/NAME (NAME-2, NAME-3 ... when taken) holding config and provenance."""
-    for number in range(1, 10_000):
-        path = parent / (config.name if number == 1 else f"{config.name}-{number}")
-        try:
-            path.mkdir(parents=True)
-            break
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise OwareError(f"the run folder {path} cannot be made: {error.strerror}") from None
-    documents = {
-        CONFIG: config_text(config),
-        PROVENANCE: json.dumps(provenance(config.seed), indent=2),
-    }
-    for name, text in documents.items():
-        with _says_what_failed(path / name):
-            (path / name).write_text(text, encoding="utf-8")
-    run = RunFolder(path)
+    path = new_folder(parent, config.name, "run folder")
+    lock = Lock(path, "run")
+    write_whole(path / CONFIG, config_text(config))
+    write_whole(path / PROVENANCE, json.dumps(provenance(config.seed), indent=2))
+    run = RunFolder(path, lock)
     run.lay_out(config.evaluation.during)
     return run
 
 
 def open_run(path: Path) -> RunFolder:
-    """The folder of a run that goes on from its newest checkpoint; OwareError when it is none.
+    """The folder of a run that goes on from its newest checkpoint.
 
-    What was logged after the checkpoint is dropped: it will be played and logged again.
+    What was logged after the checkpoint is dropped: it will be played and logged again. Raises
+    OwareError when it is no run, when another process is writing there, or when metrics.jsonl is
+    not what the run logged.
     """
-    if not (path / CONFIG).is_file():
+    if not is_file(path / CONFIG):
         raise OwareError(f"{path} is not the folder of a run: it holds no {CONFIG}")
-    step = read_state(newest_checkpoint(path))["steps"]
-    if (path / METRICS).exists():
-        _forget_after(path / METRICS, step)
-    return RunFolder(path, step + 1)
+    checkpoint = newest_checkpoint(path)
+    lock = Lock(path, "run")
+    try:
+        state = read_state(checkpoint)
+        logged = checked(Logged, state.get("log", {}), f"checkpoint {checkpoint}")
+        return RunFolder(path, lock, _forget_after(path / METRICS, logged), state["steps"] + 1)
+    except BaseException:
+        lock.release()
+        raise
+
+
+def _forget_after(metrics: Path, logged: Logged) -> Logged:
+    """Cut off what was logged after a checkpoint; how much there is then.
+
+    A log that is not there begins anew, and that is said.
+    """
+    if not is_there(metrics):
+        print(f"note: {metrics} is gone: curves begin here", file=sys.stderr)
+        return Logged()
+    content = read_bytes(metrics)[: logged.bytes]
+    if len(content) < logged.bytes or zlib.crc32(content) != logged.crc32:
+        raise OwareError(
+            f"{metrics} is damaged: its first {logged.bytes:,} bytes are not those that were "
+            "logged; move it away to go on without the curves so far"
+        )
+    with said(metrics, "cannot be cut to what the checkpoint tells of"):
+        os.truncate(metrics, logged.bytes)
+    return logged
+
+
+def run_config(path: Path) -> Config:
+    """The configuration that the run in a folder was trained with.
+
+    Raises OwareError when it is none, or when its config.toml was changed where that would change
+    what was trained.
+    """
+    if not is_file(path / CONFIG):
+        raise OwareError(f"{path} is not the folder of a run: it holds no {CONFIG}")
+    config = read_settings(Config, path / CONFIG)
+    if not checkpoints(path):
+        return config
+    checkpoint = newest_checkpoint(path)
+    trained = checked(Config, read_state(checkpoint).get("config"), f"checkpoint {checkpoint}")
+    for key, (now, was) in differences(config, trained).items():
+        if not key.startswith(HARMLESS):
+            raise OwareError(
+                f"{path / CONFIG} says {key} = {now!r}, and the run was trained with {was!r}: "
+                "put that back"
+            )
+    return config
 
 
 def run_path(text: str) -> Path:
     """A run folder given as text; a bare name is looked for in runs/ too."""
     path = Path(text)
-    return RUNS / path if len(path.parts) == 1 and not path.exists() else path
-
-
-def _forget_after(metrics: Path, step: int) -> None:
-    """Cut off the lines beyond ``step``, and a last one that was torn."""
-    size = 0
-    for line in metrics.read_bytes().splitlines(keepends=True):
-        if not line.endswith(b"\n") or json.loads(line)["step"] > step:
-            break
-        size += len(line)
-    os.truncate(metrics, size)
+    return RUNS / path if len(path.parts) == 1 and not is_there(path) else path
 
 
 def provenance(seed: int) -> dict[str, Any]:
@@ -205,9 +278,9 @@ def provenance(seed: int) -> dict[str, Any]:
 
 def read_provenance(run: Path) -> dict[str, Any]:
     """What :func:`provenance` noted as a run began. Raises OwareError when it cannot be read."""
-    with suppress(OSError, ValueError):
-        made = json.loads((run / PROVENANCE).read_text(encoding="utf-8"))
-        if isinstance(made, dict):
+    with suppress(ValueError):  # an OwareError is one
+        made = parse_json(read_text(run / PROVENANCE))
+        if isinstance(made, dict) and isinstance(made.get("machine"), str):
             return made
     raise OwareError(f"{run / PROVENANCE} cannot be read: it says how the run began")
 

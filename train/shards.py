@@ -3,22 +3,38 @@
 A run writes what it plays into files of equal numbers of rows, FOLDER/000000.rows and so on, and
 never changes a row. A checkpoint notes how many rows there were and a checksum of each file, so a
 run that goes on finds exactly the rows it had: what was appended after the checkpoint is cut off,
-and a file that lost or changed a byte is refused.
+and a file that lost or changed a byte is refused. Whoever only reads takes the rows that the
+checkpoint tells of, whatever lies behind them. Files of other names are left alone.
 """
 
 import os
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+from pydantic import Field
 
+from agents.settings import Settings
 from oware_env.errors import OwareError
+from oware_env.files import is_file, said
 
 ROWS_PER_FILE = 1 << 18
 _SUFFIX = ".rows"
+_DIGITS = 6
+
+
+class ShardState(Settings):
+    """What a checkpoint tells of rows."""
+
+    rows: int = Field(ge=0, lt=2**62)
+    """Rows ever appended."""
+    first: int = Field(ge=0)
+    """Row that the oldest file begins with."""
+    checksums: dict[str, int]
+    """CRC-32 of each file, by its number."""
+    columns: tuple[str, ...] = ()
+    """Names of the columns, where they may change from version to version."""
 
 
 class Shards:
@@ -40,7 +56,7 @@ class Shards:
             number, inside = divmod(self.rows, self.rows_per_file)
             part = rows[start : start + self.rows_per_file - inside]
             content = np.ascontiguousarray(part).tobytes()
-            with self._says_what_failed(number):
+            with said(self._path(number), "cannot be written"):
                 file = self._opened(number, inside)
                 file.write(content)
                 file.flush()
@@ -65,12 +81,12 @@ class Shards:
     def drop_before(self, row: int) -> None:
         """Delete the files that hold only rows before this one."""
         oldest = min(row, self.rows) // self.rows_per_file
-        for path in self.folder.glob(f"*{_SUFFIX}"):
-            number = int(path.stem)
+        for number, path in self._files():
             if number < oldest:
                 self._maps.pop(number, None)
                 self._checksums.pop(number, None)
-                path.unlink()
+                with said(path, "cannot be deleted"):
+                    path.unlink(missing_ok=True)
         self.first = max(self.first, oldest * self.rows_per_file)
 
     def state(self, needed: int = 0) -> dict[str, Any]:
@@ -79,7 +95,7 @@ class Shards:
         Files with rows before ``needed`` alone are left out, so they may go before the next state.
         """
         if self._file is not None:
-            with self._says_what_failed(self.rows // self.rows_per_file):
+            with said(self._path(self.rows // self.rows_per_file), "cannot be written"):
                 os.fsync(self._file.fileno())
         oldest = max(self.first, needed - needed % self.rows_per_file)
         checksums = {
@@ -95,17 +111,27 @@ class Shards:
         Raises OwareError when a file is missing, too short, or not what was written.
         """
         self.look_at(state)
-        for path in self.folder.glob(f"*{_SUFFIX}"):
-            if int(path.stem) * self.rows_per_file >= self.rows:
-                path.unlink()
-        for number in self._checksums:
-            os.truncate(self._path(number), self._size(number))
+        for number, path in self._files():
+            with said(path, "cannot be cut to what the checkpoint tells of"):
+                if number * self.rows_per_file >= self.rows:
+                    path.unlink()
+                elif number in self._checksums:
+                    os.truncate(path, self._size(number))
 
     def look_at(self, state: dict[str, Any]) -> None:
         """Read the rows that :meth:`state` told of, and change nothing; raises as above."""
         self.close()
-        self.rows, self.first = state["rows"], state["first"]
-        self._checksums = {int(number): crc for number, crc in state["checksums"].items()}
+        told = ShardState(**state)
+        numbers = [int(name) if name.isdigit() else -1 for name in told.checksums]
+        self.rows, self.first = told.rows, told.first
+        first_file = self.first // self.rows_per_file
+        files = range(first_file, -(-self.rows // self.rows_per_file))
+        if sorted(numbers) != list(files) or self.first % self.rows_per_file:
+            raise OwareError(
+                f"{self.folder}: the checkpoint tells of rows {self.first:,} to {self.rows:,} in "
+                f"{len(numbers)} files, which do not fit together"
+            )
+        self._checksums = dict(zip(numbers, told.checksums.values(), strict=True))
         for number, checksum in self._checksums.items():
             self._check(number, checksum)
 
@@ -119,17 +145,32 @@ class Shards:
     def _check(self, number: int, checksum: int) -> None:
         """Raise when a file does not begin with the rows it should hold."""
         path, size = self._path(number), self._size(number)
-        found = path.stat().st_size if path.exists() else 0
-        if found < size:
-            held, rows = found // self.kind.itemsize, size // self.kind.itemsize
+        content = b""
+        if is_file(path):
+            with said(path, "cannot be read"), path.open("rb") as file:
+                content = file.read(size)
+        if len(content) < size:
+            held, rows = len(content) // self.kind.itemsize, size // self.kind.itemsize
             raise OwareError(f"{path} was cut off: it holds {held:,} of {rows:,} rows")
-        if zlib.crc32(path.read_bytes()[:size]) != checksum:
+        if zlib.crc32(content) != checksum:
             raise OwareError(f"{path} is damaged: its bytes are not those that were written")
+
+    def _rows_in(self, number: int) -> int:
+        """Rows that a file should have."""
+        return min(self.rows_per_file, self.rows - number * self.rows_per_file)
 
     def _size(self, number: int) -> int:
         """Bytes that a file should have."""
-        rows = min(self.rows_per_file, self.rows - number * self.rows_per_file)
-        return rows * self.kind.itemsize
+        return self._rows_in(number) * self.kind.itemsize
+
+    def _files(self) -> list[tuple[int, Path]]:
+        """The files of rows in the folder, by number; those of other names are not ours."""
+        found = self.folder.glob("[0-9]" * _DIGITS + f"*{_SUFFIX}")
+        return [
+            (int(path.stem), path)
+            for path in found
+            if path.stem.isdecimal() and path == self._path(int(path.stem))
+        ]
 
     def _opened(self, number: int, inside: int) -> BinaryIO:
         """The file of a number, ready to take its row ``inside``."""
@@ -142,19 +183,12 @@ class Shards:
         return self._file
 
     def _map(self, number: int) -> np.ndarray:
-        """The rows of a file as they are now."""
+        """The rows of a file as they are now, without what a torn append left behind them."""
         if number not in self._maps:
-            self._maps[number] = np.memmap(self._path(number), self.kind, "r")
+            path, rows = self._path(number), self._rows_in(number)
+            with said(path, "cannot be read"):
+                self._maps[number] = np.memmap(path, self.kind, "r", shape=(rows,))
         return self._maps[number]
 
     def _path(self, number: int) -> Path:
-        return self.folder / f"{number:06d}{_SUFFIX}"
-
-    @contextmanager
-    def _says_what_failed(self, number: int) -> Iterator[None]:
-        """Turn the system's refusal to write into one line."""
-        try:
-            yield
-        except OSError as error:
-            reason = error.strerror or error
-            raise OwareError(f"{self._path(number)} cannot be written: {reason}") from None
+        return self.folder / f"{number:0{_DIGITS}d}{_SUFFIX}"

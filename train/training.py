@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, final
 
 import torch
+from pydantic import ConfigDict, Field
 
 from agents.neural.checkpoint import (
     check_rules,
@@ -23,6 +24,7 @@ from agents.neural.checkpoint import (
     read_tensors,
     write_checkpoint,
 )
+from agents.settings import Settings, checked
 from agents.workers import open_executor
 from oware_env.errors import OwareError
 from train.alarms import Alarms
@@ -37,7 +39,43 @@ from train.progress import Progress
 from train.protocol import Algorithm
 from train.run import RUNS, RunFolder, commit, create_run, open_run
 from train.selfplay import SelfPlayUnit
-from train.stream import UnitStream, pack_units, unpack_units
+from train.stream import (
+    Pending,
+    UnitStream,
+    pack_evaluations,
+    pack_units,
+    unpack_evaluations,
+    unpack_units,
+)
+
+MOST = 2**62  # of anything that is counted
+
+
+class RunState(Settings):
+    """What a checkpoint tells of a run, beside what its algorithm adds; checked as it is read."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    network: str
+    """Network size."""
+    steps: int = Field(ge=0, lt=MOST)
+    """Optimiser steps taken."""
+    units: int = Field(ge=1, lt=MOST)
+    """Units learned."""
+    games: int = Field(ge=1, lt=MOST)
+    """Games learned from."""
+    positions: int = Field(ge=0, lt=MOST)
+    """Positions learned from."""
+    minutes: float = Field(ge=0)
+    """Minutes of the budget used."""
+    evaluations: int = Field(ge=0, lt=MOST)
+    """Rounds of evaluation begun."""
+    checkpoints: int = Field(ge=1, lt=MOST)
+    """Checkpoints written."""
+    games_kept: dict[str, dict[str, Any]]
+    """The files of the games."""
+    pending: Pending = ()
+    """Evaluations asked for and not done."""
 
 
 @final
@@ -54,13 +92,21 @@ class Training:
         self.alarms = Alarms()
         self.diagnosis = Diagnosis(self.config)
         self.in_flight: list[SelfPlayUnit] = []  # asked for before a resume
+        self.pending: list[Any] = []  # evaluations asked for before a resume
         self.kept = GameStore(run.path)  # all games learned from
         self.stream: UnitStream | None = None
+        self.stop: KeyboardInterrupt | None = None  # what stopped it before its end
+        self.is_kept = False  # whether a checkpoint was written
+        self._is_torn = False  # a unit is being learned: nothing may be saved
         self._saved_at = time.monotonic()
         self._waited = 0.0  # seconds, for the unit to be learned from next
 
     def train(self) -> bool:
-        """Train until the budget is used up; False when stopped by Ctrl-C (with a checkpoint)."""
+        """Train until the budget is used up; False when a signal stopped it.
+
+        Whatever ends it, what was learned is in a checkpoint; but for a unit that is half learned,
+        which is learned again when the run goes on.
+        """
         torch.set_num_threads(1)
         with (
             open_executor(self.config.workers) as executor,
@@ -71,27 +117,53 @@ class Training:
             self.stream = UnitStream(executor, self.config, self.algorithm.play, on_evaluated)
             for unit in self.in_flight:
                 self.stream.ask(unit)
-            with suppress(KeyboardInterrupt):
-                while self.progress < 1.0:
-                    self._ask(self.stream)
-                    begun = time.perf_counter()
-                    with interrupt.allowed():
-                        played = self.stream.wait()
-                    self._waited = time.perf_counter() - begun
-                    if self.progress < 1.0:  # minutes pass while waiting
-                        unit = self.stream.hand_out()
-                        progress.show(self.progress, self._learn(progress, unit, played))
-                    if time.monotonic() - self._saved_at > 60 * self.config.checkpoint_minutes:
-                        self.save()
-            self.save()
-        return self.progress >= 1.0
+            for evaluation in self.pending:
+                self.stream.ask_evaluation(evaluation)
+            try:
+                self._work(self.stream, interrupt, progress)
+            except KeyboardInterrupt as stop:
+                self.stop = stop
+                self._save_if_whole()
+            except BaseException:
+                with suppress(OwareError):  # what ended it is what is said
+                    self._save_if_whole()
+                raise
+            else:
+                self.save()
+        return self.stop is None
+
+    def _work(self, stream: UnitStream, interrupt: Interrupt, progress: Progress) -> None:
+        """Learn unit after unit until the budget is used up, and wait for all evaluations."""
+        while self.progress < 1.0:
+            self._ask(stream)
+            begun = time.perf_counter()
+            with interrupt.waiting():
+                played = stream.wait()
+            self._waited = time.perf_counter() - begun
+            if self.progress < 1.0:  # minutes pass while waiting
+                unit = stream.hand_out()
+                with interrupt.learning():
+                    figures = self._learn(unit, played)
+                self._log(progress, figures)
+                summary = f"{self.games:,} games  {self.algorithm.summary(figures)}"
+                progress.show(self.progress, summary)
+            if time.monotonic() - self._saved_at > 60 * self.config.checkpoint_minutes:
+                self.save()
+        self._evaluate_when_due(stream)
+        with interrupt.waiting():
+            stream.wait_for_evaluations()
 
     def _ask(self, stream: UnitStream) -> None:
         """Ask for the units to come, with the weights of this moment, and for evaluations due."""
         stream.fill(self.units, self._unit)
+        self._evaluate_when_due(stream)
+
+    def _evaluate_when_due(self, stream: UnitStream) -> None:
+        """Ask for the evaluation of this moment; several that fall due at once are one."""
         times = self.config.evaluation.times
-        if self.progress * (times + 1) >= self.evaluations + 1 and self.evaluations < times:
-            self.evaluations += 1
+        due = min(times, int(self.progress * (times + 1)))
+        if due > self.evaluations and self.units:
+            self.evaluations = due
             weights = self.algorithm.learner.playing_weights()
             stream.evaluate(weights)
             self.diagnosis.write(self.run, self.algorithm.learner.steps, weights)
@@ -115,16 +187,19 @@ class Training:
             return self.algorithm.learner.steps / budget.steps
         return self.minutes / (budget.minutes or 5.0)
 
-    def _learn(self, progress: Progress, unit: SelfPlayUnit, played: Any) -> str:
-        """Learn from one unit as it was played, and log it; the figures in a few words."""
+    def _learn(self, unit: SelfPlayUnit, played: Any) -> dict[str, Any]:
+        """Learn from one unit as it was played; its figures."""
+        self._is_torn = True
         self.units += 1
         self.games += int(played.figures["games"])
         learner, budget = self.algorithm.learner, self.config.budget
         most_steps = 2**63 if budget.steps is None else budget.steps - learner.steps
         start = time.perf_counter()
         self.kept.add(played.moves, played.ends)
+        figures = self.algorithm.learn(played, self.progress, most_steps)
+        self._is_torn = False
         self.diagnosis.note(played)
-        figures = self.algorithm.learn(played, self.progress, most_steps) | {
+        return figures | {
             "time/learner": time.perf_counter() - start,
             "time/waiting": self._waited,
             "memory/driver": peak_memory(),
@@ -133,8 +208,6 @@ class Training:
             "total/minutes": self.minutes,
             "unit": self.units - 1,
         }
-        self._log(progress, figures)
-        return f"{self.games:,} games  {self.algorithm.summary(figures)}"
 
     def _evaluated(self, progress: Progress, found: Evaluated | GradedEndgames) -> None:
         """Log and show a match that was played during the run, or the endgames."""
@@ -150,12 +223,18 @@ class Training:
             self.run.log(steps, {"alarm": alarm})
             progress.show_line(f"ALARM after {self.minutes:.1f} min: {alarm}")
 
+    def _save_if_whole(self) -> None:
+        """Write a checkpoint, unless a unit is half learned: the one before stands then."""
+        if not self._is_torn:
+            self.save()
+
     def save(self) -> None:
         """Write a checkpoint from which :func:`resume` goes on as if never stopped."""
         if self.units == 0 or self.stream is None:
             return
-        in_flight = pack_units(self.stream.in_flight)
+        self.run.check()
         learner = self.algorithm.learner
+        evaluations, pending = pack_evaluations(self.stream.evaluations.values())
         self.checkpoints += 1
         state = {
             "rules": self.config.rules._asdict(),
@@ -172,41 +251,64 @@ class Training:
             "evaluations": self.evaluations,
             "checkpoints": self.checkpoints,
             "games_kept": self.kept.state(),
+            "pending": pending,
+            "log": self.run.logged(),
             **self.algorithm.state(),
         }
-        tensors = learner.tensors() | self.algorithm.tensors() | {"in_flight": in_flight}
+        tensors = learner.tensors() | self.algorithm.tensors()
+        tensors |= {
+            "in_flight": pack_units(self.stream.in_flight),
+            "evaluations": evaluations,
+        }
         write_checkpoint(self.run.checkpoint_folder(learner.steps), tensors, state)
         self.run.drop_old_checkpoints(
             self.config.checkpoints_kept, self.config.checkpoints_kept_every
         )
+        self.is_kept = True
         self._saved_at = time.monotonic()
 
 
 def resume(algorithm: Algorithm, run: RunFolder, started: float) -> Training:
     """The training run of a folder's newest checkpoint, ready to go on."""
     config, folder = algorithm.config, newest_checkpoint(run.path)
-    state = read_state(folder)
-    check_rules(state, config.rules, folder)
-    if state["network"] != config.network:
-        raise OwareError(
-            f"checkpoint {folder} holds a {state['network']!r} network, "
-            f"the run is configured for {config.network!r}"
-        )
-    if "games_kept" not in state:
+    document = read_state(folder)
+    check_rules(document, config.rules, folder)
+    if "games_kept" not in document:
         raise OwareError(
             f"{folder} was written by an earlier version: it can play, but not be trained on"
         )
+    state = checked(RunState, document, f"checkpoint {folder}")
+    if state.network != config.network:
+        raise OwareError(
+            f"checkpoint {folder} holds a {state.network!r} network, "
+            f"the run is configured for {config.network!r}"
+        )
     stems = ("model", "ema", "optimiser")
-    algorithm.learner.restore({stem: read_tensors(folder, stem) for stem in stems}, state["steps"])
-    algorithm.positions = state["positions"]
-    algorithm.restore(folder, state)
-    training = Training(algorithm, run, started - 60 * state["minutes"])
-    training.units, training.games = state["units"], state["games"]
-    training.evaluations, training.checkpoints = state["evaluations"], state["checkpoints"]
-    training.kept.restore(state["games_kept"])
+    tensors = {stem: read_tensors(folder, stem) for stem in stems}
+    with _named(folder):
+        algorithm.learner.restore(tensors, state.steps)
+    algorithm.positions = state.positions
+    algorithm.restore(folder, document)
+    training = Training(algorithm, run, started - 60 * state.minutes)
+    training.units, training.games = state.units, state.games
+    training.evaluations, training.checkpoints = state.evaluations, state.checkpoints
+    training.kept.restore(state.games_kept)
     in_flight = read_tensors(folder, "in_flight")
-    training.in_flight = unpack_units(in_flight, config)
+    evaluations = read_tensors(folder, "evaluations") if state.pending else {}
+    with _named(folder):
+        training.in_flight = unpack_units(in_flight, config, state.units)
+        training.pending = unpack_evaluations(evaluations, state.pending, config)
+    training.is_kept = True
     return training
+
+
+@contextmanager
+def _named(folder: Path) -> Iterator[None]:
+    """Name the checkpoint in what is wrong with it."""
+    try:
+        yield
+    except OwareError as error:
+        raise OwareError(f"checkpoint {folder}: {error}") from None
 
 
 @contextmanager
@@ -223,9 +325,9 @@ def open_training(
     """
     algorithm = kind(config)
     run = create_run(config, parent) if folder is None else open_run(folder)
-    algorithm.open(run.path)
     begin = Training if folder is None else resume
     try:
+        algorithm.open(run.path)
         training = begin(algorithm, run, started)
         try:
             yield training

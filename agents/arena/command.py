@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from agents.console import run_command
 from agents.roster import describe_roster
 from agents.settings import Command, Settings, parse_command
 from oware_env.errors import OwareError
+from oware_env.files import is_file, is_folder, new_folder
 
 if TYPE_CHECKING:
     from agents.arena.tournament import TournamentResult, TournamentSettings
@@ -42,7 +44,7 @@ def run(arguments: Sequence[str]) -> None:
     from agents.arena.journal import ABOUT
     from agents.arena.tournament import TournamentSettings
 
-    if arguments and (Path(arguments[0]) / ABOUT).is_file():
+    if arguments and is_file(Path(arguments[0]) / ABOUT):
         _show_again(arguments)
         return
     description = f"{_USAGE}\n\nAgents (SPEC):\n{describe_roster()}"
@@ -54,21 +56,35 @@ def run(arguments: Sequence[str]) -> None:
         options=_REPORT,
     )
     settings, report = command.settings, _report_path(command)
+    made = None
     if settings.output is None:
         name = f"tournament-{datetime.now():%Y%m%d-%H%M%S}"
-        settings = settings.model_copy(update={"output": str(Path("runs") / name)})
+        made = new_folder(Path("runs"), name)  # of this process alone
+        settings = settings.model_copy(update={"output": str(made)})
     try:
         result = _play(settings)
     except KeyboardInterrupt:
-        print(
-            f"\nThe finished games are kept: the same command with --output {settings.output} "
-            "goes on.",
-            file=sys.stderr,
-        )
+        if _has_games(Path(settings.output or "")):
+            print(
+                f"\nThe finished games are kept: the same command with --output {settings.output} "
+                "goes on.",
+                file=sys.stderr,
+            )
         raise
+    finally:
+        if made is not None:
+            with suppress(OSError):  # it holds games
+                made.rmdir()
     print(result)
     print(f"Games and tables are in {settings.output}: games.jsonl, table.csv, table.json, ...")
     _write_page(result, report)
+
+
+def _has_games(folder: Path) -> bool:
+    """Whether a tournament has come to its first finished games."""
+    from agents.arena.journal import GAMES
+
+    return is_file(folder / GAMES) and (folder / GAMES).stat().st_size > 0
 
 
 def _show_again(arguments: Sequence[str]) -> None:
@@ -91,7 +107,7 @@ def _report_path(command: Command) -> Path | None:
     if "report" not in command.options:
         return None
     path = Path(command.options["report"])
-    if not path.absolute().parent.is_dir():
+    if not is_folder(path.absolute().parent):
         raise OwareError(f"--report {path}: there is no folder {path.parent}")
     return path
 

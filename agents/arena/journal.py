@@ -2,158 +2,235 @@
 
 ``tournament.json`` says what is played and by what; ``games.jsonl`` gets one line a finished
 unit, synced before the next. A last line that a kill tore is dropped and its unit played again.
+Every line carries a checksum, and its games are played again by the rules as it is read, so
+neither a flipped bit nor an edited game is taken. One process at a time writes there.
 """
 
 import hashlib
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from io import FileIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from agents.arena.match import Games
-from agents.roster import network_folder, parse_spec
+from agents.arena.match import Games, MatchUnit
+from agents.arena.openings import random_openings
+from agents.roster import identity
 from agents.settings import Settings
 from oware_env.errors import OwareError
-from oware_env.rules import REASONS, Rules, describe_rules
+from oware_env.files import (
+    LOCK,
+    Lock,
+    check_seal,
+    is_file,
+    is_folder,
+    is_there,
+    parse_json,
+    read_bytes,
+    read_text,
+    said,
+    seal,
+    write_whole,
+)
+from oware_env.game_arrays import GameArrays, replay
+from oware_env.rules import REASONS, Rules, describe_rules, initial_board
 
 ABOUT, GAMES = "tournament.json", "games.jsonl"  # files of a tournament's folder
 _FREE = {"workers", "output"}  # settings that decide no game
+_SPELLED = {"agents", "anchor"}  # settings that may name the same network by another path
 _UPPER, _LOWER = ord("A"), ord("a")
+_DIGITS = 16  # of a line's checksum
+
+
+class About(NamedTuple):
+    """What a tournament's folder is for."""
+
+    settings: dict[str, Any]
+    identities: tuple[str, ...]  # of its agents
 
 
 class Journal:
     """The finished units of a tournament: in memory and, when a folder is given, on disk."""
 
-    def __init__(self, folder: Path | None, settings: Settings) -> None:
+    def __init__(self, folder: Path | None, settings: Settings, units: Sequence[MatchUnit]) -> None:
+        """``units``: all of the tournament, by their numbers."""
         self.games: dict[int, Games] = {}
-        self._folder = folder
-        self._settings = settings
+        self._folder, self._settings, self._units = folder, settings, units
         self._file: FileIO | None = None
+        self._lock: Lock | None = None
+        self._is_new = self._is_folder_new = False
 
     def __enter__(self) -> "Journal":
         """Open or make the folder; raises :class:`OwareError` when it holds something else."""
         if self._folder is not None:
-            with disk_faults(self._folder):
-                _claim(self._folder, self._settings)
-                self._file = _open_alone(self._folder / GAMES)
-                try:
-                    self._read(self._file)
-                except BaseException:
-                    self._file.close()
-                    raise
+            try:
+                self._open(self._folder)
+            except BaseException:
+                self._close()
+                raise
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def _open(self, folder: Path) -> None:
+        """Take the folder for this tournament and read its games."""
+        asked = about(self._settings)
+        _check_free(folder)
+        self._is_new, self._is_folder_new = not is_file(folder / ABOUT), not is_folder(folder)
+        with disk_faults(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        self._lock = Lock(folder, "tournament")
+        _claim(folder, asked)
+        with disk_faults(folder):
+            path = folder / GAMES
+            self._file = FileIO(path, "r+" if path.exists() else "x+")
+            content = self._file.readall()
+            end = content.rfind(b"\n") + 1  # what follows is torn
+            self.games = _read_lines(path, content[:end], self._units)
+            self._file.seek(end)
+            self._file.truncate()
+
+    def _close(self) -> None:
+        """Let others write there; what was made in vain goes."""
         if self._file is not None:
             self._file.close()
+            self._file = None
+        if self._lock is not None:
+            if self._folder is not None and self._is_new and not self.games:
+                for name in (ABOUT, GAMES, LOCK):
+                    with suppress(OSError):
+                        (self._folder / name).unlink()
+                if self._is_folder_new:
+                    with suppress(OSError):
+                        self._folder.rmdir()
+            self._lock.release()
+            self._lock = None
 
     def append(self, unit: int, games: Games) -> None:
         """Add a finished unit; it is on disk when this returns."""
         if self._file is not None and self._folder is not None:
-            line = json.dumps({"unit": unit, "games": _to_records(games)}) + "\n"
-            left = memoryview(line.encode())
+            left = memoryview(_line(unit, games) + b"\n")
             with disk_faults(self._folder):
                 while left:
                     left = left[self._file.write(left) :]
                 os.fsync(self._file.fileno())
         self.games[unit] = games
 
-    def _read(self, file: FileIO) -> None:
-        """Take in the lines on disk and cut off a torn last one."""
-        whole, end, _ = file.readall().rpartition(b"\n")
-        file.seek(len(whole) + len(end))
-        file.truncate()
-        for number, line in enumerate(whole.splitlines(), start=1):
-            try:
-                entry = json.loads(line)
-                self.games[entry["unit"]] = _from_records(entry["games"])
-            except (ValueError, KeyError, TypeError, IndexError):
-                raise OwareError(
-                    f"{file.name} is damaged at line {number}: "
-                    "delete that line and its unit is played again"
-                ) from None
-
 
 @contextmanager
 def disk_faults(folder: Path) -> Iterator[None]:
     """A fault of the disk as one line; the lines written before stay."""
-    try:
+    remedy = "; what is there is kept, run the same command again to go on"
+    with said("cannot write", f"the tournament to {folder}", remedy):
         yield
-    except OSError as error:
-        raise OwareError(
-            f"cannot write the tournament to {folder}: {error.strerror}; what is there is kept, "
-            "run the same command again to go on"
-        ) from None
 
 
-def _claim(folder: Path, settings: Settings) -> None:
+def about(settings: Settings) -> About:
+    """What a tournament is, as its folder says it. Raises OwareError for a network not there."""
+    asked = settings.model_dump(mode="json", exclude=_FREE)
+    return About(asked, tuple(identity(agent) for agent in asked["agents"]))
+
+
+def read_about(folder: Path) -> About:
+    """What the tournament in a folder is. Raises OwareError when the folder does not say."""
+    path = folder / ABOUT
+    try:
+        found = parse_json(read_text(path))
+        settings, identities = dict(found["settings"]), found["identities"]
+        if not all(isinstance(one, str) for one in identities):
+            raise TypeError
+        if len(identities) != len(settings["agents"]):
+            raise ValueError
+    except (ValueError, KeyError, TypeError):  # an OwareError is a ValueError
+        raise OwareError(f"{path} does not describe a tournament: name another folder") from None
+    check_seal(found, path)
+    return About(settings, tuple(identities))
+
+
+def is_for(folder: Path, settings: Settings) -> bool:
+    """Whether the tournament in a folder is the one with these settings."""
+    return is_file(folder / ABOUT) and _difference(read_about(folder), about(settings)) is None
+
+
+def read_games(folder: Path, units: Sequence[MatchUnit]) -> dict[int, Games]:
+    """The finished units in a folder, by number; nothing is changed there.
+
+    Raises OwareError naming the first line that is not what was written.
+    """
+    path = folder / GAMES
+    if not is_there(path):
+        return {}
+    content = read_bytes(path)
+    return _read_lines(path, content[: content.rfind(b"\n") + 1], units)
+
+
+def _check_free(folder: Path) -> None:
+    """Raise when a folder is one of something else."""
+    if is_file(folder / ABOUT) or not is_there(folder):
+        return
+    with said(folder, "cannot be read"):
+        if not is_folder(folder) or any(path.name != LOCK for path in folder.iterdir()):
+            raise OwareError(f"{folder} is not empty and holds no tournament: name another folder")
+
+
+def _claim(folder: Path, asked: About) -> None:
     """Write what the folder is for, or check that it is for the same."""
     path = folder / ABOUT
-    asked = settings.model_dump(mode="json", exclude=_FREE)
-    networks = _fingerprints(asked["agents"])
-    if not path.exists():
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise OwareError(f"{folder} is not empty and holds no tournament: name another folder")
-        folder.mkdir(parents=True, exist_ok=True)
-        rules = Rules(max_plies=asked["max_plies"])
-        about = {
-            "settings": asked,
-            "networks": networks,
+    if not is_there(path):
+        rules = Rules(max_plies=asked.settings["max_plies"])
+        document = {
+            **asked._asdict(),
             "rules": [describe_rules(rules), *rules],
             "versions": versions(),
         }
-        write_whole(path, json.dumps(about, indent=2) + "\n")
+        write_whole(path, json.dumps(seal(document), indent=2) + "\n")
         return
-    there, networks_there = read_about(folder)
-    for key in asked:
-        if there.get(key) != asked[key]:
-            raise OwareError(
-                f"{folder} holds another tournament: {key} is {_brief(there.get(key))} there and "
-                f"{_brief(asked[key])} here; use the same settings or another folder"
+    difference = _difference(read_about(folder), asked)
+    if difference is not None:
+        raise OwareError(f"{folder} {difference}")
+
+
+def _difference(there: About, asked: About) -> str | None:
+    """What tells two tournaments apart; None when they are the same, however it is spelled."""
+    for key, value in asked.settings.items():
+        if key in _SPELLED and there.identities == asked.identities and _same_anchor(there, asked):
+            continue
+        if there.settings.get(key) != value:
+            return (
+                f"holds another tournament: {key} is {_brief(there.settings.get(key))} there and "
+                f"{_brief(value)} here; use the same settings or another folder"
             )
-    for agent, fingerprint in networks.items():
-        if networks_there.get(agent) != fingerprint:
-            raise OwareError(
-                f"{agent} has changed since the tournament in {folder} began: name another folder"
+    for agent, before, now in zip(
+        asked.settings["agents"], there.identities, asked.identities, strict=True
+    ):
+        if before != now:
+            return (
+                f"holds games of another {agent}: it has changed since the tournament began; "
+                "name another folder"
             )
+    return None
 
 
-def read_about(folder: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """The settings of the tournament in a folder and the digests of its networks, by agent.
-
-    Raises OwareError when the folder does not say.
-    """
-    try:
-        found = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-        return dict(found["settings"]), dict(found["networks"])
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
-        raise OwareError(
-            f"{folder / ABOUT} does not describe a tournament: name another folder"
-        ) from None
+def _same_anchor(there: About, asked: About) -> bool:
+    """Whether the anchors of two tournaments are the same agent."""
+    places = [
+        one.settings["agents"].index(one.settings["anchor"])
+        if one.settings.get("anchor") in one.settings["agents"]
+        else None
+        for one in (there, asked)
+    ]
+    return places[0] == places[1]
 
 
 def _brief(value: Any) -> str:
-    return ", ".join(value) if isinstance(value, list) else str(value)
-
-
-def _fingerprints(agents: list[str]) -> dict[str, str]:
-    """A digest of the weights of every network that takes part."""
-    found = {}
-    for agent in agents:
-        folder = network_folder(parse_spec(agent).name)
-        if folder is not None:
-            digest = hashlib.sha256()
-            for weights in sorted(folder.rglob("ema.safetensors")):  # the ones that play
-                digest.update(str(weights.relative_to(folder)).encode() + weights.read_bytes())
-            found[agent] = digest.hexdigest()[:16]
-    return found
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def versions() -> dict[str, str]:
@@ -167,29 +244,63 @@ def versions() -> dict[str, str]:
     return found
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there in full or not at all."""
-    partial = path.with_suffix(".partial")
-    with partial.open("w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+def _line(unit: int, games: Games) -> bytes:
+    """The line of a unit, with the checksum of all that stands before it."""
+    content = json.dumps({"unit": unit, "games": _to_records(games)})[:-1].encode()
+    digest = hashlib.sha256(content).hexdigest()[:_DIGITS]
+    return content + f', "digest": "{digest}"}}'.encode()
 
 
-def _open_alone(path: Path) -> FileIO:
-    """Open the games for reading and appending, refusing a second tournament on them."""
-    file = FileIO(path, "r+" if path.exists() else "x+")
-    try:
-        import fcntl
-    except ImportError:  # no such locks on Windows
-        return file
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        raise OwareError(f"another process is playing the tournament in {path.parent}") from None
-    return file
+def _read_lines(path: Path, content: bytes, units: Sequence[MatchUnit]) -> dict[int, Games]:
+    """The units in whole lines, each exactly as it was written and possible by the rules."""
+    found: dict[int, Games] = {}
+    openings = None
+    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
+        try:
+            entry = parse_json(line)
+            unit, games = entry["unit"], _from_records(entry["games"])
+            if type(unit) is not int or unit in found or not 0 <= unit < len(units):
+                raise ValueError("it is no unit, or it stands twice")
+            if _line(unit, games) != line:
+                raise ValueError("its checksum is another")
+            if openings is None:
+                most, first = max(one.stop for one in units), units[0]
+                openings = random_openings(most, first.opening_plies, first.seed, first.rules)
+            _check_games(games, units[unit], openings.moves)
+        except (ValueError, KeyError, TypeError, IndexError, OverflowError, AttributeError):
+            raise OwareError(
+                f"{path} is damaged at line {number}: delete that line and its unit is played again"
+            ) from None
+        found[unit] = games
+    return found
+
+
+def _check_games(games: Games, unit: MatchUnit, openings: np.ndarray) -> None:
+    """Play a unit's games again by the rules; ValueError when they cannot be its games."""
+    numbers = np.repeat(np.arange(unit.start, unit.stop), 2)
+    count, ply = len(numbers), unit.opening_plies
+    if not np.array_equal(games.openings, numbers):
+        raise ValueError("these are not the openings of the unit")
+    if not np.array_equal(games.a_is_south, np.arange(count) % 2 == 0):
+        raise ValueError("each opening is played from both seats, first as South")
+    if not np.array_equal(games.moves[:, :ply], openings[numbers]):
+        raise ValueError("the games do not begin with their openings")
+    played = replay(
+        GameArrays(
+            boards=np.tile(initial_board(), (count, 1)),
+            south_to_move=np.ones(count, np.bool_),
+            plies=np.zeros(count, np.int32),
+            moves=games.moves[np.arange(games.moves.shape[1]) < games.plies[:, None]],
+            offsets=np.concatenate(([0], np.cumsum(games.plies, dtype=np.int64))),
+            rules=unit.rules,
+        )
+    )
+    if not (
+        np.array_equal(played.scores, games.scores)
+        and np.array_equal(played.reasons, games.reasons)
+        and games.reasons.all()
+    ):
+        raise ValueError("the moves do not give these results")
 
 
 def _to_records(games: Games) -> list[dict[str, Any]]:
@@ -213,7 +324,7 @@ def _from_records(records: list[dict[str, Any]]) -> Games:
     plies = np.array([len(record["moves"]) for record in records], np.int32)
     moves = np.full((len(records), plies.max()), -1, np.int8)
     for game, record in enumerate(records):
-        letters = np.frombuffer(record["moves"].encode(), np.uint8)
+        letters = np.frombuffer(record["moves"].encode("ascii"), np.uint8)
         moves[game, : plies[game]] = (letters & 31).astype(np.int8) - 1
     return Games(
         np.array([record["opening"] for record in records], np.int32),

@@ -12,7 +12,7 @@ import numpy as np
 from agents.arena.openings import Openings, random_openings
 from agents.arena.ratings import score_interval
 from agents.base import Agent
-from agents.roster import make
+from agents.roster import identity, make
 from oware_env.batch import first_illegal
 from oware_env.errors import OwareError
 from oware_env.lockstep import Lockstep
@@ -45,6 +45,7 @@ class MatchUnit(NamedTuple):
     start: int
     stop: int
     device: str = "cpu"
+    identities: tuple[str, ...] = ()  # of a and b, where they must not have changed
 
 
 class MatchResult(NamedTuple):
@@ -132,11 +133,17 @@ def play_openings(
 
 
 def play_unit(unit: MatchUnit) -> Games:
-    """Play a unit; a pure function, for the executors of :mod:`agents.workers`."""
+    """Play a unit; a pure function, for the executors of :mod:`agents.workers`.
+
+    Raises :class:`OwareError` when a network is another one than the unit names.
+    """
+    for spec, wanted in zip((unit.a, unit.b), unit.identities, strict=False):
+        if identity(spec) != wanted:
+            raise OwareError(f"{spec} has changed since the tournament began")
     agents = (make(unit.a, unit.rules, unit.device), make(unit.b, unit.rules, unit.device))
     everything = random_openings(unit.stop, unit.opening_plies, unit.seed, unit.rules)
     openings = Openings(*(array[unit.start :] for array in everything))
-    names = agents[0].name, agents[1].name
+    names = unit.identities or (agents[0].name, agents[1].name)
     games = play_games(agents, openings, _keys(unit.seed, names, unit.start, unit.stop), unit.rules)
     return games._replace(openings=games.openings + np.int32(unit.start))
 
@@ -200,7 +207,7 @@ def _decide(agent: Agent, games: Lockstep, rows: np.ndarray) -> np.ndarray:
     return moves
 
 
-def _keys(seed: int, names: tuple[str, str], start: int, stop: int) -> np.ndarray:
+def _keys(seed: int, names: tuple[str, ...], start: int, stop: int) -> np.ndarray:
     """The keys of a pairing's games of openings ``start`` .. ``stop - 1``: uint64."""
     digest = hashlib.sha256("\n".join([str(seed), *names]).encode()).digest()
     pairing = np.uint64(int.from_bytes(digest[:8], "little"))

@@ -11,19 +11,22 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from agents.arena.journal import GAMES, Journal, read_about
+from agents.arena.journal import Journal, read_about, read_games
 from agents.arena.match import Games, MatchResult, MatchUnit, pair_count, play_unit
+from agents.arena.openings import random_openings
 from agents.arena.ratings import Pairing, Ratings, rate
 from agents.arena.sprt import Verdict, judge
-from agents.roster import network_folder, parse_spec
-from agents.settings import Settings, nearest
+from agents.roster import identity, make, network_folder, parse_spec
+from agents.settings import Settings, checked, nearest
 from agents.workers import Executor, open_executor
 from oware_env.errors import OwareError
+from oware_env.files import is_there
 from oware_env.rules import Rules
 
 MOST_GAMES_OF_A_TEST = 20_000
+PLAYED = "played"  # context of settings that are read back, not to be played
 
 
 class TournamentSettings(Settings):
@@ -33,11 +36,11 @@ class TournamentSettings(Settings):
     """Specs of the players, such as random, alphabeta:depth=6 or runs/NAME:sims=64."""
     format: Literal["round-robin", "gauntlet"] = "round-robin"
     """Everyone against everyone, or the first agent against each other one."""
-    games: int = Field(200, ge=2)
+    games: int = Field(200, ge=2, le=1_000_000)
     """Games of each pairing: an even number, each opening is played from both seats."""
-    opening_plies: int = Field(6, ge=0)
+    opening_plies: int = Field(6, ge=0, le=1000)
     """Random plies before the agents take over."""
-    seed: int = Field(0, ge=0)
+    seed: int = Field(0, ge=0, lt=2**64)
     """Seed of the openings and of all agents."""
     max_plies: int = Field(400, ge=1, le=2**31 - 1)
     """Move limit of the rules, in plies."""
@@ -51,7 +54,7 @@ class TournamentSettings(Settings):
     """Chance of each of the two mistakes of the test."""
     anchor: str | None = None
     """Agent whose Elo is 0; the middle rung when left out."""
-    unit_openings: int = Field(16, ge=1)
+    unit_openings: int = Field(16, ge=1, le=65_536)
     """Openings played together as one unit of work."""
     device: str = "cpu"
     """Device of neural agents."""
@@ -62,11 +65,13 @@ class TournamentSettings(Settings):
 
     @field_validator("agents")
     @classmethod
-    def _known(cls, agents: tuple[str, ...]) -> tuple[str, ...]:
+    def _known(cls, agents: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        if info.context == PLAYED:  # networks may be gone or have moved
+            return agents
         specs = [parse_spec(agent) for agent in agents]
         for spec in specs:
             folder = network_folder(spec.name)
-            if folder is not None and not folder.exists():
+            if folder is not None and not is_there(folder):
                 raise OwareError(f"agent {str(spec)!r}: there is no folder {spec.name}")
         names = [str(spec) for spec in specs]
         if len(names) < 2:
@@ -75,6 +80,11 @@ class TournamentSettings(Settings):
         if twice:
             raise OwareError(f"agent {min(twice)!r} is given twice")
         return tuple(names)
+
+    @field_validator("anchor")
+    @classmethod
+    def _normal(cls, anchor: str | None, info: ValidationInfo) -> str | None:
+        return anchor if anchor is None or info.context == PLAYED else str(parse_spec(anchor))
 
     @model_validator(mode="before")
     @classmethod
@@ -87,7 +97,7 @@ class TournamentSettings(Settings):
     @model_validator(mode="after")
     def _consistent(self) -> "TournamentSettings":
         pair_count(self.games)
-        if self.anchor is not None and str(parse_spec(self.anchor)) not in self.agents:
+        if self.anchor is not None and self.anchor not in self.agents:
             raise OwareError(
                 f"anchor {self.anchor!r} does not play{nearest(self.anchor, self.agents)}"
             )
@@ -137,7 +147,8 @@ def run_tournament(
     units = list_units(settings)
     total = len(settings.pairings) * settings.games
     folder = Path(settings.output) if settings.output is not None else None
-    with Journal(folder, settings) as journal:
+    _check(settings)
+    with Journal(folder, settings, units) as journal:
         missing = [number for number in range(len(units)) if number not in journal.games]
 
         def tell() -> None:
@@ -159,16 +170,32 @@ def run_tournament(
     return result
 
 
-def read_tournament(folder: Path) -> TournamentResult:
-    """The finished tournament in a folder; nothing is played.
+def _check(settings: TournamentSettings) -> None:
+    """Refuse before anything is made what would only come to light when it is played."""
+    rules = settings.rules
+    random_openings(settings.games // 2, settings.opening_plies, settings.seed, rules)
+    for agent in settings.agents:
+        if network_folder(parse_spec(agent).name) is None:  # networks are large: workers make them
+            make(agent, rules, settings.device)
 
-    Raises OwareError when games are missing, or the networks that played have changed.
+
+def read_tournament(folder: Path) -> TournamentResult:
+    """The finished tournament in a folder; nothing is played or changed there.
+
+    Its networks may be gone or have moved. Raises OwareError when games are missing or are not
+    what was written, or when a network that played has changed in its place.
     """
-    settings = TournamentSettings(**read_about(folder)[0], output=str(folder))
-    units, finished = list_units(settings), {}
-    if (folder / GAMES).exists():
-        with Journal(folder, settings) as journal:
-            finished = journal.games
+    found = read_about(folder)
+    document = found.settings | {"output": str(folder)}
+    settings = checked(TournamentSettings, document, str(folder), PLAYED)
+    units = list_units(settings, found.identities)
+    finished = read_games(folder, units)
+    for agent, before in zip(settings.agents, found.identities, strict=True):
+        if _is_changed(agent, before):
+            raise OwareError(
+                f"{folder} holds games of another {agent}: it has changed since the tournament "
+                "began; name another folder"
+            )
     is_known = settings.sprt and finished and _judge(settings, finished).decision != "undecided"
     if not finished or (len(finished) < len(units) and not is_known):
         played = sum(len(games.plies) for games in finished.values())
@@ -177,6 +204,14 @@ def read_tournament(folder: Path) -> TournamentResult:
             f"the same tournament with --output {folder} plays the rest"
         )
     return _result(settings, [finished[number] for number in sorted(finished)])
+
+
+def _is_changed(agent: str, before: str) -> bool:
+    """Whether an agent is another one than it was; not when it is gone."""
+    try:
+        return identity(agent) != before
+    except OwareError:
+        return False
 
 
 def _play(
@@ -210,9 +245,16 @@ def _judge(settings: TournamentSettings, finished: dict[int, Games]) -> Verdict:
     return judge(scores, settings.elo0, settings.elo1, settings.error)
 
 
-def list_units(settings: TournamentSettings) -> list[MatchUnit]:
-    """All units of a tournament; a unit's number is its place here."""
+def list_units(
+    settings: TournamentSettings, identities: tuple[str, ...] | None = None
+) -> list[MatchUnit]:
+    """All units of a tournament; a unit's number is its place here.
+
+    ``identities``: of the agents, as they are now when left out. Raises OwareError for a network
+    that is not there.
+    """
     pairs, step = settings.games // 2, settings.unit_openings
+    known = identities or tuple(identity(agent) for agent in settings.agents)
     return [
         MatchUnit(
             a=settings.agents[a],
@@ -223,6 +265,7 @@ def list_units(settings: TournamentSettings) -> list[MatchUnit]:
             start=start,
             stop=min(start + step, pairs),
             device=settings.device,
+            identities=(known[a], known[b]),
         )
         for a, b in settings.pairings
         for start in range(0, pairs, step)
@@ -240,7 +283,7 @@ def _result(settings: TournamentSettings, units: list[Games]) -> TournamentResul
         Pairing(a, b, match.pair_scores)
         for (a, b), match in zip(settings.pairings, matches, strict=True)
     ]
-    anchor = settings.agents.index(str(parse_spec(settings.anchor))) if settings.anchor else None
+    anchor = settings.agents.index(settings.anchor) if settings.anchor else None
     ratings = rate(len(settings.agents), pairings, anchor, seed=settings.seed)
     verdict = _judge(settings, dict(enumerate(units))) if settings.sprt else None
     return TournamentResult(settings, matches, ratings, verdict)

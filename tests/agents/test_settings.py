@@ -252,8 +252,14 @@ def test_importing_the_agents_is_light():
         ("a = " + "[" * 20_000, "plan.toml is not valid TOML: it is nested too deep"),
         ("seed = " + "7" * 5_000, "plan.toml is not valid TOML: "),
         ("seed = 18446744073709551616", "seed must fit 64 bits, not 18446744073709551616"),
-        ("[play]\ntemperature = nan", "plan.toml: play.temperature must be a finite number, not nan"),
-        ("[play]\ntemperature = inf", "plan.toml: play.temperature must be a finite number, not inf"),
+        (
+            "[play]\ntemperature = nan",
+            "plan.toml: play.temperature must be a finite number, not nan",
+        ),
+        (
+            "[play]\ntemperature = inf",
+            "plan.toml: play.temperature must be a finite number, not inf",
+        ),
         ('name = "a\\u001b[31m"', "name must hold no control character, not 'a\\x1b[31m'"),
         ('agents = ["a", "b\\u0000"]', "agents must hold no control character, not 'b\\x00'"),
         (f"[play]\nkind = '{'x' * 9_999}'", "play.kind must be 'fast' or 'slow', not 'xxx"),

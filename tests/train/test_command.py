@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from train.command import budget_text, differences, train, with_one_budget
-from train.config import Config
+from train.command import budget_text, train, with_one_budget
+from train.config import Config, differences
 from train.replay import SAMPLE
 
 ROOT = Path(__file__).parents[2]

@@ -14,12 +14,11 @@ from oware_env.positions import Positions
 from oware_env.state import State
 from train import export
 from train.alphazero import AlphaZero
-from train.command import run_config
 from train.config import Config
 from train.export import COLUMNS, EXACT, export_dataset
 from train.games import kept_game
 from train.replay import ReplayWindow
-from train.run import config_text
+from train.run import config_text, run_config
 from train.samples import DRAW, UNKNOWN_MARGIN, Samples
 from train.shards import Shards
 from train.training import open_training

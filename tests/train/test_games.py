@@ -9,9 +9,9 @@ import pytest
 from agents.neural.checkpoint import newest_checkpoint, read_state
 from oware_env.records import read_ogn
 from train.alphazero import AlphaZero
-from train.command import run_config
 from train.games import GameStore, kept_game
 from train.ppo import PPO
+from train.run import run_config
 from train.selfplay import SelfPlayUnit, start_games
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from oware_env.errors import OwareError
-from train.command import run_config
 from train.metrics import (
     Series,
     align,
@@ -17,6 +16,7 @@ from train.metrics import (
     series,
 )
 from train.profile import read_profile
+from train.run import run_config
 
 ROWS = [
     {"unit": 0, "step": 2, "total/minutes": 0.1, "total/games": 8, "loss/policy": 1.5},

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from agents.neural.network import PRESETS, build_network, operations
-from train.command import run_config
 from train.profile import Profile, peak_operations, profile_text, read_profile
+from train.run import run_config
 
 
 def _line(**figures):

@@ -6,8 +6,8 @@ import pytest
 
 from agents import plots
 from oware_env.errors import OwareError
-from train.command import run_config
 from train.report_page import read_metrics, run_page, write_report
+from train.run import run_config
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,9 @@
 
 import json
 import math
+import os
 import re
+import shutil
 import time
 import warnings
 from contextlib import chdir
@@ -13,8 +15,9 @@ import pytest
 from agents.neural.checkpoint import read_state, read_tensors, write_checkpoint
 from agents.settings import read_settings
 from oware_env.errors import OwareError
+from oware_env.files import Lock
 from train.config import Config
-from train.run import RunFolder, config_text, create_run, open_run, provenance
+from train.run import RunFolder, config_text, create_run, open_run, provenance, run_config
 
 CURVES = {
     "loss/policy",
@@ -122,7 +125,9 @@ def test_metrics_hold_one_line_for_each_unit_and_match(metrics):
     assert all(line.keys() >= CURVES for line in units)
     steps = [line["step"] for line in units]
     assert steps == sorted(set(steps)) and steps[0] >= 1
-    assert [line["evaluation_games/random"] for line in matches] == [4]
+    assert [line["evaluation_games/random"] for line in matches] == [4, 4], (
+        "all that were asked for"
+    )
     assert 0.0 <= matches[0]["evaluation_low/random"] <= matches[0]["evaluation_high/random"] <= 1.0
 
 
@@ -197,10 +202,12 @@ def test_the_newest_checkpoints_are_kept_and_every_nth_and_nothing_half_written(
 def test_a_run_that_is_opened_again_forgets_what_its_checkpoint_does_not_know(tmp_path):
     with chdir(tmp_path):
         run = create_run(Config())
-        for step in (10, 20, 20, 30):
+        for step in (10, 20, 20):
             run.log(step, {"loss/total": float(step), "note": "text is no curve"})
+        logged = run.logged()
+        run.log(30, {"loss/total": 30.0})
         run.close()
-        write_checkpoint(run.checkpoint_folder(20), {}, {"steps": 20})
+        write_checkpoint(run.checkpoint_folder(20), {}, {"steps": 20, "log": logged})
         with (run.path / "metrics.jsonl").open("a") as file:
             file.write('{"step": 40, "los')  # torn by a crash
         time.sleep(1.1)  # TensorBoard tells files apart by the second they were begun in
@@ -216,7 +223,111 @@ def test_a_run_that_is_opened_again_forgets_what_its_checkpoint_does_not_know(tm
 
 def test_a_full_disk_while_logging_is_one_clear_line(tmp_path):
     (tmp_path / "metrics.jsonl").symlink_to("/dev/full")
-    run = RunFolder(tmp_path)
+    (tmp_path / "config.toml").touch()
+    run = RunFolder(tmp_path, Lock(tmp_path, "run"))
     with pytest.raises(OwareError, match=r"metrics.jsonl cannot be written: No space left"):
         run.log(1, {"loss": 0.5})
     run.close()
+
+
+def _logging_run(folder):
+    """A run whose checkpoint tells of two lines of its log; its folder."""
+    with chdir(folder):
+        run = create_run(Config())
+        for step in (1, 2):
+            run.log(step, {"loss/total": 0.5})
+        state = {"steps": 2, "log": run.logged(), "config": Config().model_dump()}
+        write_checkpoint(run.checkpoint_folder(2), {}, state)
+        run.close()
+    return folder / run.path
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda log: log.write_bytes(log.read_bytes()[:-1]), "is damaged: its first"),
+        (lambda log: log.write_bytes(log.read_bytes()[:5]), "is damaged: its first"),
+        (lambda log: log.write_text(log.read_text().replace("0.5", "0.4")), "is damaged: its"),
+        (lambda log: (log.unlink(), log.mkdir()), "cannot be read: Is a directory"),
+        (lambda log: log.write_bytes(b"\xff" + log.read_bytes()), "is damaged: its first"),
+    ],
+    ids=["a byte less", "cut off", "another number", "a folder", "another byte"],
+)
+def test_a_log_that_is_not_what_was_logged_is_refused_and_left_alone(tmp_path, change, message):
+    run = _logging_run(tmp_path)
+    log = run / "metrics.jsonl"
+    change(log)
+    before = log.read_bytes() if log.is_file() else None
+    with pytest.raises(OwareError, match=rf"metrics\.jsonl {message}"):
+        open_run(run)
+    assert before == (log.read_bytes() if log.is_file() else None)
+    Lock(run, "run").release()  # and the folder is free
+
+
+@pytest.mark.parametrize(
+    "tail", [b'{"step": 3, "los', b"{}\n", b"5\n", b"\xff\n", b'{"step": "3"}\n']
+)
+def test_whatever_stands_behind_what_the_checkpoint_tells_of_is_dropped(tmp_path, tail):
+    run = _logging_run(tmp_path)
+    log = run / "metrics.jsonl"
+    before = log.read_bytes()
+    log.write_bytes(before + tail)
+    open_run(run).close()
+    assert log.read_bytes() == before
+
+
+def test_a_log_that_is_gone_begins_anew_and_that_is_said(tmp_path, capsys):
+    run = _logging_run(tmp_path)
+    (run / "metrics.jsonl").unlink()
+    open_run(run).close()
+    assert capsys.readouterr().err == f"note: {run}/metrics.jsonl is gone: curves begin here\n"
+    assert (run / "metrics.jsonl").read_bytes() == b""
+
+
+def test_one_process_at_a_time_writes_into_a_run_and_readers_do_not_mind(tmp_path):
+    run = _logging_run(tmp_path)
+    held = open_run(run)
+    line = rf"another process \({os.getpid()}\) is writing the run {run}: wait for it or stop it"
+    with pytest.raises(OwareError, match=line):
+        open_run(run)
+    assert run_config(run) == Config()
+    held.close()
+    open_run(run).close()
+
+
+def test_a_run_folder_that_is_gone_is_one_line(tmp_path):
+    with chdir(tmp_path):
+        run = create_run(Config())
+        shutil.rmtree(run.path)
+        for write in (lambda: run.log(1, {"loss": 0.5}), run.check):
+            with pytest.raises(OwareError, match="the run folder runs/run is gone"):
+                write()
+        run.close()
+
+
+@pytest.mark.parametrize("what", ["events", "metrics.jsonl", ".lock"])
+def test_a_place_that_is_taken_by_something_else_is_one_line(tmp_path, what):
+    run = _logging_run(tmp_path)
+    path = run / what
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    path.write_text("a file") if what == "events" else path.mkdir()
+    with pytest.raises(OwareError, match=rf"{what} cannot be (written|read): "):
+        open_run(run)
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    open_run(run).close()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("seed", 5), ("learning.learning_rate", 0.01), ("max_plies", 100)]
+)
+def test_a_configuration_that_was_edited_afterwards_is_refused(tmp_path, key, value):
+    run = _logging_run(tmp_path)
+    state = {"steps": 2, "config": Config().model_dump()}
+    write_checkpoint(run / "checkpoints" / "step-00000003", {}, state)
+    edited = read_settings(Config, None, {key: value})
+    (run / "config.toml").write_text(config_text(edited))
+    with pytest.raises(OwareError, match=f"says {key} = .*, and the run was trained with .*: put"):
+        run_config(run)
+    harmless = read_settings(Config, None, {"budget.minutes": 9.0, "workers": 1})
+    (run / "config.toml").write_text(config_text(harmless))
+    assert run_config(run) == harmless

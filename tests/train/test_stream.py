@@ -6,9 +6,16 @@ from functools import partial
 import pytest
 
 import train.stream
+from oware_env.errors import OwareError
 from train.evaluate import Evaluated, GradedEndgames
 from train.selfplay import SelfPlayUnit
-from train.stream import UnitStream, pack_units, unpack_units
+from train.stream import (
+    UnitStream,
+    pack_evaluations,
+    pack_units,
+    unpack_evaluations,
+    unpack_units,
+)
 
 
 class _Backwards:
@@ -113,4 +120,20 @@ def test_evaluations_are_passed_on_and_never_taken_for_units(tiny, executor):
 def test_units_in_flight_are_packed_with_all_that_they_were_given(tiny):
     config = tiny()
     units = [SelfPlayUnit(b"nine", config, 9), SelfPlayUnit(b"ten", config, 10)]
-    assert unpack_units(pack_units(units), config) == units
+    assert unpack_units(pack_units(units), config, 9) == units
+    with pytest.raises(OwareError, match="not those from unit 8 on"):
+        unpack_units(pack_units(units), config, 8)
+
+
+def test_evaluations_not_done_yet_are_packed_with_all_that_they_were_given(tiny, executor):
+    config = tiny({"evaluation.during": ("random", "greedy")})
+    stream = UnitStream(executor, config, _play, print)
+    stream.evaluate(b"one")
+    stream.evaluate(b"two")
+    units = list(stream.evaluations.values())
+    tensors, pending = pack_evaluations(units)
+    assert len(tensors) == 2 and pending == [["random", "greedy", None]] * 2
+    told = tuple(map(tuple, pending))
+    assert unpack_evaluations(tensors, told, config) == units
+    with pytest.raises(OwareError, match="2 evaluations are kept, 1 are told of"):
+        unpack_evaluations(tensors, told[:1], config)

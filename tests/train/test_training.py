@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from agents.neural.checkpoint import read_state
+from oware_env.errors import OwareError
 from train.alphazero import AlphaZero
 from train.learner import Learner
 from train.run import config_text
@@ -20,7 +21,8 @@ from train.selfplay import play_unit
 from train.training import open_training
 
 DEATHS = "OWARE_TEST_DEATHS"  # a folder of marks, seen by this process and its workers
-STOPPED = "stopped; go on with: oware-train --resume runs/tiny"
+GO_ON = "go on with: oware-train --resume runs/tiny"
+STOPPED = f"stopped; {GO_ON}"
 
 
 def test_two_workers_learn_the_same_weights_as_none(
@@ -147,22 +149,33 @@ def test_a_budget_in_steps_is_met_exactly_also_after_a_resume(
     assert same_result(through, resumed)
 
 
-def test_a_crash_loses_only_what_came_after_the_last_checkpoint(
-    finished, tiny_toml, tmp_path, run_in, monkeypatch, newest, same_result
+@pytest.mark.parametrize(
+    ("fault", "line"),
+    [
+        (MemoryError("out of it"), "error: out of memory: out of it\n"),
+        (OwareError("a worker is ill"), f"error: a worker is ill; {GO_ON}\n"),
+        (RuntimeError("a bug"), None),
+    ],
+)
+def test_a_crash_loses_nothing_that_was_learned(
+    finished, tiny_toml, tmp_path, run_in, monkeypatch, newest, same_result, capsys, fault, line
 ):
     def crash(unit):
         if unit.number == 4:
-            raise MemoryError("out of memory")
+            raise fault
         return play_unit(unit)
 
     with monkeypatch.context() as patches:
         patches.setattr(AlphaZero, "play", staticmethod(crash))
-        with pytest.raises(MemoryError):
-            run_in(tmp_path, tiny_toml, "--checkpoint-minutes", "1e-9")
+        if line is None:  # a fault of the program shows where it is
+            with pytest.raises(RuntimeError):
+                run_in(tmp_path, tiny_toml)
+        else:
+            assert run_in(tmp_path, tiny_toml) == 2
+            assert capsys.readouterr().err.endswith(line)
     run = tmp_path / "runs" / "tiny"
-    assert len(list((run / "checkpoints").iterdir())) == 2
     assert read_state(newest(run))["units"] == 4
-    assert run_in(tmp_path, "--resume", "runs/tiny", "--checkpoint-minutes", "2.0") == 0
+    assert run_in(tmp_path, "--resume", "runs/tiny") == 0
     assert same_result(finished, run)
 
 
@@ -327,7 +340,8 @@ def test_a_full_disk_while_playing_is_one_clear_line(
     size = (run / "replay" / "000000.rows").stat().st_size
     done = _on_a_full_disk(tmp_path, size + 100, "--resume", "runs/tiny")
     assert done.returncode == 2
-    assert done.stderr == "error: runs/tiny/replay/000000.rows cannot be written: File too large\n"
+    refusal = "runs/tiny/replay/000000.rows cannot be written: File too large"
+    assert done.stderr == f"error: {refusal}; {GO_ON}\n"
     assert run_in(tmp_path, "--resume", "runs/tiny") == 0
     assert same_result(finished, run)
 

@@ -9,6 +9,7 @@ from agents.arena.command import run
 from agents.arena.tournament import TournamentSettings, read_tournament, run_tournament
 from agents.console import run_command
 from oware_env.errors import OwareError
+from oware_env.files import seal
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +81,16 @@ BROKEN = {
     ),
     "settings of another version": (
         lambda folder: (folder / "tournament.json").write_text(
-            json.dumps({"settings": {"agents": ["random", "greedy"], "gams": 4}, "networks": {}})
+            json.dumps(
+                seal(
+                    {
+                        "settings": {"agents": ["random", "greedy"], "gams": 4},
+                        "identities": ["random", "greedy"],
+                    }
+                )
+            )
         ),
-        "unknown key 'gams'; the nearest is 'games'",
+        "played: unknown key 'gams'; the nearest is 'games'",
     ),
 }
 

@@ -3,18 +3,22 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from contextlib import chdir
 
 import numpy as np
 import pytest
+import torch
 
 from agents.arena import TournamentSettings, run_tournament
 from agents.arena.journal import Journal
 from agents.arena.match import play_unit
-from agents.arena.tournament import list_units
+from agents.arena.tournament import list_units, read_tournament
+from agents.neural.checkpoint import write_checkpoint
 from oware_env.errors import OwareError
 
 FIELD = ("random", "greedy", "careful")
@@ -186,35 +190,57 @@ def test_a_damaged_line_is_named(whole, tmp_path):
         run_tournament(_settings(tmp_path))
 
 
+def _journal(folder, **changes):
+    settings = _settings(folder, **changes)
+    return Journal(folder, settings, list_units(settings))
+
+
 def test_two_processes_cannot_play_in_one_folder(tmp_path):
     settings = _settings(tmp_path / "shared")
-    refused = pytest.raises(OwareError, match="another process is playing the tournament")
-    with Journal(tmp_path / "shared", settings), refused:
+    line = rf"another process \({os.getpid()}\) is writing the tournament {tmp_path}/shared"
+    with _journal(tmp_path / "shared"), pytest.raises(OwareError, match=line):
         run_tournament(settings)
 
 
 def test_a_journal_gives_back_exactly_what_it_was_given(tmp_path):
-    settings = _settings(tmp_path / "journal")
-    games = play_unit(list_units(settings)[0])
-    with Journal(tmp_path / "journal", settings) as journal:
+    games = play_unit(list_units(_settings())[0])
+    with _journal(tmp_path / "journal") as journal:
         journal.append(0, games)
-    with Journal(tmp_path / "journal", settings) as journal:
+    with _journal(tmp_path / "journal") as journal:
         found = journal.games[0]
     for one, other in zip(games, found, strict=True):
         assert one.dtype == other.dtype and np.array_equal(one, other)
 
 
-def test_changed_weights_are_noticed(tmp_path, monkeypatch):
-    network = tmp_path / "run"
-    network.mkdir()
-    weights = network / "ema.safetensors"
-    weights.write_bytes(b"one")
-    settings = _settings(tmp_path / "out", agents=("random", str(network)))
-    with Journal(tmp_path / "out", settings):
-        pass
-    weights.write_bytes(b"two")
+def _network(folder, value):
+    weights = {"weight": torch.full((2,), value)}
+    write_checkpoint(folder, {"ema": weights}, {"rules": {}, "network": "tiny"})
+
+
+@pytest.fixture
+def with_network(tmp_path):
+    """A tournament of a network with one unit done; its folder."""
+    _network(tmp_path / "run", 1.0)
+    games = play_unit(list_units(_settings())[0])
+    with _journal(tmp_path / "out", agents=("random", str(tmp_path / "run"))) as journal:
+        journal.append(0, games)
+    return tmp_path / "out"
+
+
+def test_changed_weights_are_noticed(tmp_path, with_network):
+    shutil.rmtree(tmp_path / "run")
+    _network(tmp_path / "run", 2.0)
     with pytest.raises(OwareError, match="has changed since the tournament"):
-        Journal(tmp_path / "out", settings).__enter__()
+        _journal(with_network, agents=("random", str(tmp_path / "run"))).__enter__()
+
+
+def test_a_network_is_known_by_its_weights_whatever_its_folder_is_called(tmp_path, with_network):
+    (tmp_path / "run").rename(tmp_path / "moved")
+    with chdir(tmp_path), _journal(with_network, agents=("random", "./moved")) as journal:
+        assert list(journal.games) == [0]
+    shutil.rmtree(tmp_path / "moved")
+    with pytest.raises(OwareError, match="holds 4 of 16 games"):
+        read_tournament(with_network)  # which needs no network
 
 
 @pytest.mark.parametrize(
