@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args, get_origin
@@ -20,13 +20,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 
-from oware_env.errors import OwareError
+from oware_env.errors import OwareError, shown
 from oware_env.files import has_controls, read_text
 
 Model = TypeVar("Model", bound="Settings")
 _WHOLE = re.compile(r"[+-]?[0-9]+")  # as one is written on a command line
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf")
-_SHOWN = 80  # characters of a value in a message
 _NARROWEST = 40  # columns of a help text
 
 
@@ -67,9 +66,9 @@ class Settings(BaseModel):
         for key, value in found.items():
             for one in value if isinstance(value, tuple) else (value,):
                 if isinstance(one, int) and not -(2**63) <= one < 2**64:
-                    raise ValueError(f"{key} must fit 64 bits, not {_brief(one)}")
+                    raise ValueError(f"{key} must fit 64 bits, not {shown(one)}")
                 if isinstance(one, str) and has_controls(one):
-                    raise ValueError(f"{key} must hold no control character, not {_brief(one)}")
+                    raise ValueError(f"{key} must hold no control character, not {shown(one)}")
         return found
 
 
@@ -174,18 +173,9 @@ def _read_toml(path: Path) -> dict[str, Any]:
     except RecursionError:
         raise OwareError(f"{path} is not valid TOML: it is nested too deep") from None
     except ValueError as error:  # TOMLDecodeError is one, and so is a number of 5,000 digits
-        raise OwareError(f"{path} is not valid TOML: {_brief(str(error), str)}") from None
-
-
-def _brief(value: Any, show: Callable[[Any], str] = repr) -> str:
-    """A value for a message, cut where it is too long to be read."""
-    try:
-        text = show(value)
-    except ValueError:  # Python writes no number of 5,000 digits
-        return "a number of thousands of digits"
-    except RecursionError:
-        return "a value nested too deep"
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+        raise OwareError(
+            f"{path} is not valid TOML: {' '.join(str(error).split())[:200]}"
+        ) from None
 
 
 def _sections(model: type[Settings]) -> dict[str, type[Settings]]:
@@ -230,9 +220,9 @@ def _explain(model: type[Settings], error: ValidationError) -> str:
     if fault["type"] == "value_error":  # raised by a check of our own
         return f"{key}: " * bool(key) + str(fault["ctx"]["error"])
     if fault["type"] == "model_type":
-        return f"{key or 'it'} must be a section with keys, not {_brief(fault['input'])}"
+        return f"{key or 'it'} must be a section with keys, not {shown(fault['input'])}"
     right = fault["msg"].removeprefix("Input ").replace("should", "must", 1)
-    return f"{key} {right}, not {_brief(fault['input'])}"
+    return f"{key} {right}, not {shown(fault['input'])}"
 
 
 def _split(

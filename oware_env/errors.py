@@ -8,7 +8,7 @@ still shows its traceback.
 from numbers import Integral
 from typing import Any
 
-_SHOWN_CHARACTERS = 200  # of a value in a message
+_SHOWN_CHARACTERS = 100  # of a value in a message
 LARGEST = 2**63 - 1  # whole number that arrays count with
 LARGEST_SEED = 2**64 - 1
 
@@ -23,7 +23,7 @@ def shown(value: Any) -> str:
         text = repr(value)
     except Exception:  # an integer of thousands of digits, or an object that cannot show itself
         if isinstance(value, int):
-            return f"a number of {value.bit_length()} bits"
+            return f"{type(value).__name__} of very many digits"
         return f"a value of type {type(value).__name__}"
     if not text.isprintable():
         text = " ".join(text.split()).encode("unicode_escape").decode()

@@ -116,10 +116,15 @@ def whole_before(folder: Path) -> Path | None:
     return next((one for one in reversed(older) if _is_whole(one)), None)
 
 
+def check_whole(folder: Path) -> None:
+    """Raise OwareError when some file of a checkpoint is not as it was written."""
+    for stem in _read_state(folder)["files"]:
+        _read_content(folder, stem)
+
+
 def _is_whole(folder: Path) -> bool:
     try:
-        for stem in _read_state(folder)["files"]:
-            _read_content(folder, stem)
+        check_whole(folder)
     except OwareError:
         return False
     return True

@@ -52,7 +52,8 @@ def a_file(run):
     run.write_text("run")
 
 
-NO_CHECKPOINT = "runs/tiny holds no checkpoint: it is not the folder of a run"
+NO_CHECKPOINT = "runs/tiny holds no checkpoint: the run was stopped before its first one"
+NO_RUN = "runs/tiny holds no checkpoint: it is not the folder of a run"
 NO_CONFIG = "runs/tiny is not the folder of a run: it holds no config.toml"
 NO_GAMES = "runs/tiny/games/results/000000.rows was cut off: it holds 0 of 48 rows"
 NO_ORIGIN = "runs/tiny/run.json cannot be read: it says how the run began"
@@ -92,8 +93,7 @@ BROKEN = [
     (
         "all gone",
         all_gone,
-        {"report": NO_CONFIG, "replay": NO_CONFIG, "export": NO_CHECKPOINT}
-        | {"release": NO_CHECKPOINT},
+        {"report": NO_CONFIG, "replay": NO_CONFIG, "export": NO_RUN, "release": NO_RUN},
     ),
     (
         "a file",

@@ -166,7 +166,7 @@ def test_a_folder_that_is_no_run_cannot_be_resumed(fails, tmp_path):
 def test_a_run_without_a_checkpoint_cannot_be_resumed(fails, run):
     shutil.rmtree(run / "checkpoints")
     assert fails("--resume", "runs/tiny") == (
-        "runs/tiny holds no checkpoint: it is not the folder of a run"
+        "runs/tiny holds no checkpoint: the run was stopped before its first one"
     )
 
 
