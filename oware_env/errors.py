@@ -8,7 +8,7 @@ still shows its traceback.
 from numbers import Integral
 from typing import Any
 
-_SHOWN_CHARACTERS = 100  # of a value in a message
+_SHOWN_CHARACTERS = 80  # of a value in a message
 LARGEST = 2**63 - 1  # whole number that arrays count with
 LARGEST_SEED = 2**64 - 1
 

@@ -144,8 +144,8 @@ def _exactly(name: str, values: Any, kind: type) -> np.ndarray:
     """``values`` as an array of a type that holds the very same numbers, else OwareError."""
     try:
         given = np.asarray(values)
-    except Exception as error:  # rows of different lengths, or an object with ideas of its own
-        raise OwareError(f"{name} must be {np.dtype(kind)} numbers: {error}") from None
+    except Exception:  # rows of different lengths, or an object with ideas of its own
+        raise OwareError(f"{name} must be an array, not {shown(values)}") from None
     if given.dtype == kind:
         return np.ascontiguousarray(given, kind)
     if given.dtype.kind in "iuf":
@@ -153,6 +153,4 @@ def _exactly(name: str, values: Any, kind: type) -> np.ndarray:
             converted: np.ndarray = np.ascontiguousarray(given.astype(kind))
         if (converted == given).all():
             return converted
-    raise OwareError(
-        f"{name} must be numbers that {np.dtype(kind)} holds, not {given.dtype} {shown(values)}"
-    )
+    raise OwareError(f"{name} must be whole numbers of {np.dtype(kind)}, not {shown(values)}")
