@@ -101,8 +101,9 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Raises OwareError as :func:`write_whole` does.
     """
     path = Path(path)
-    if not path.name:
-        raise OwareError(f"{path} cannot be written: it is a folder")
+    if not path.name or (is_there(path) and not is_file(path)):  # a rename would replace a device
+        kind = "a folder" if is_folder(path) else "no regular file"
+        raise OwareError(f"{path} cannot be written: it is {kind}")
     part = path.with_name(f".{path.name[:200]}.{os.getpid()}.part")
     with said(path, "cannot be written"):
         try:

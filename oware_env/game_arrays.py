@@ -35,6 +35,7 @@ _COLUMNS = {
     "moves": np.int8,
     "offsets": np.int64,
 }
+_LONGEST = 100  # characters of a reason that a library gives
 _COMPRESSIONS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -46,10 +47,7 @@ _GROWTH, _HARMLESS = 300, 2**30
 _UNREADABLE = (
     ValueError,
     LookupError,
-    TypeError,
-    AttributeError,
     EOFError,
-    SyntaxError,
     MemoryError,
     OverflowError,
     RuntimeError,
@@ -269,7 +267,7 @@ def load_arrays(path: str | os.PathLike[str]) -> tuple[GameArrays, GameResults]:
     except OwareError:
         raise
     except _UNREADABLE as error:
-        why = " ".join(str(error).split()) or type(error).__name__
+        why = " ".join(str(error).split())[:_LONGEST] or type(error).__name__
         raise OwareError(f"{path} is not a whole file of games: {why}") from None
     try:
         games = _from_metadata(columns, metadata)
@@ -291,7 +289,10 @@ def _read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
             _check_members(archive, path.stat().st_size)
             names = [*_COLUMNS, *GameResults._fields]
             columns = {name: _member(archive, name) for name in names}
-            metadata = parse_json(_member(archive, "metadata").tobytes())
+            text = _member(archive, "metadata")
+    if text.dtype != np.uint8 or text.ndim != 1:
+        raise ValueError(f"its metadata is {text.dtype} of shape {text.shape}, no text")
+    metadata = parse_json(text.tobytes())
     if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
         raise ValueError(f"its metadata does not say {FORMAT!r}")
     return columns, metadata
@@ -308,17 +309,29 @@ def _check_members(archive: zipfile.ZipFile, size: int) -> None:
         if member.compress_type not in _COMPRESSIONS:
             raise ValueError(f"{name} is compressed in another way than deflate")
         with archive.open(member) as content:
-            version = np.lib.format.read_magic(content)
-            if version not in _HEADERS:
-                raise ValueError(f"{name} is an array of version {version}")
-            shapes[name], _, dtype = _HEADERS[version](content)
+            shapes[name], dtype = _header(content, name)
             length = content.tell() + math.prod(shapes[name]) * dtype.itemsize
-        if dtype.hasobject or length != member.file_size:
+        if dtype.kind not in "iufb" or length != member.file_size:
             raise ValueError(f"{name} does not hold the numbers it is said to hold")
         total += member.file_size
     if total > _HARMLESS and total > _GROWTH * size:
         raise ValueError(f"its {size} bytes would grow to {total}")
-    _check_shapes(shapes)
+    try:
+        _check_shapes(shapes)
+    except OwareError as error:
+        raise ValueError(str(error)) from None
+
+
+def _header(content: Any, name: str) -> tuple[tuple[int, ...], np.dtype]:
+    """The shape and the type that an array in a file is said to have."""
+    version = np.lib.format.read_magic(content)
+    if version not in _HEADERS:
+        raise ValueError(f"{name} is an array of version {version}")
+    try:
+        shape, _, dtype = _HEADERS[version](content)
+    except Exception:  # it is a Python expression: numpy lets through whatever its parsers raise
+        raise ValueError(f"{name} does not say what it holds") from None
+    return shape, dtype
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> np.ndarray:

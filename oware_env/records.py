@@ -4,7 +4,7 @@ A record is a start, rules and moves; everything else (states, result) is played
 so a record cannot disagree with the rules. What is read is checked move by move.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 
@@ -76,8 +76,10 @@ class GameRecord:
         check_tags(tags)
         record = cls((), state.to_text(), state.ply, state.rules, known_tags(tags))
         played = []
-        if not isinstance(moves, Iterable):
-            raise OwareError(f"moves are 0-5 or letters in a row, not {shown(moves)}")
+        try:
+            moves = list(moves)
+        except TypeError:
+            raise OwareError(f"moves are 0-5 or letters in a row, not {shown(moves)}") from None
         for number, move in enumerate(moves, 1):
             try:
                 after = state.play(move)

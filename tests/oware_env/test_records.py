@@ -383,3 +383,23 @@ def test_files_hold_plain_arrays_that_numpy_reads_without_this_package(tmp_path)
         assert arrays["offsets"].tolist() == [0, 4, 5]
         assert json.loads(arrays["metadata"].tobytes())["rules"] == Rules()._asdict()
         assert all(info.compress_type == zipfile.ZIP_DEFLATED for info in archive.infolist())
+
+
+@pytest.mark.parametrize("moves", [None, 5, np.array(3), 2.5])
+def test_moves_that_are_no_row_are_refused(moves):
+    with pytest.raises(OwareError, match="moves are 0-5 or letters in a row, not"):
+        GameRecord.from_moves(moves)
+
+
+@pytest.mark.parametrize("tags", [3, "South", [("South", "Ama")], {"South": b"Ama"}, {3: "x"}])
+def test_tags_that_are_no_texts_by_name_are_refused(tags):
+    with pytest.raises(OwareError, match="tag"):
+        GameRecord.from_moves("F", tags=tags)
+
+
+@pytest.mark.parametrize("text", [None, 3, b"1. F f", ["1. F f"]])
+def test_what_is_no_text_is_no_game(text):
+    with pytest.raises(OwareError, match="games are read from text, not"):
+        read_ogn(text)
+    with pytest.raises(OwareError, match="a result is text such as 27-21, not"):
+        GameRecord().with_result(3)
