@@ -13,7 +13,7 @@ import numpy as np
 from oware_env import render
 from oware_env.batch import as_array
 from oware_env.encoding import encode_sides
-from oware_env.errors import LARGEST, OwareError, seed_number, shown, whole_number
+from oware_env.errors import LARGEST, OwareError, as_integer, seed_number, shown, whole_number
 from oware_env.kernel import kernel
 from oware_env.lockstep import play_randomly
 from oware_env.notation import START
@@ -38,6 +38,13 @@ def one_of(name: str, value: Any, choices: tuple[str, ...]) -> Any:
         return value
     listed = ", ".join(repr(choice) for choice in choices[:-1])
     raise OwareError(f"{name} must be {listed} or {choices[-1]!r}, not {shown(value)}")
+
+
+def as_house(action: Any) -> int | None:
+    """An action as an int when it is an integer, alone or in an array [], else None."""
+    if isinstance(action, np.ndarray) and action.shape == ():
+        action = action[()]
+    return as_integer(action)
 
 
 def observe(state: State, south: bool, size: int) -> np.ndarray:

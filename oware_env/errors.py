@@ -6,6 +6,7 @@ still shows its traceback.
 """
 
 from numbers import Integral
+from operator import index
 from typing import Any
 
 _SHOWN_CHARACTERS = 80  # of a value in a message
@@ -49,12 +50,24 @@ def whole_number(name: str, value: Any, least: int = 0, most: int = LARGEST) -> 
 
     What counts is as in :func:`integer`.
     """
-    number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
+    number = as_integer(value)
     if number is None or number < least:
         raise OwareError(f"{name} must be a whole number of at least {least}, not {shown(value)}")
     if number > most:
         raise OwareError(f"{name} must be at most {most}, not {shown(value)}")
     return number
+
+
+def as_integer(value: Any) -> int | None:
+    """An integer of Python or numpy as an int; None for booleans and all else."""
+    if type(value) is int:
+        return value
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        return None
+    try:
+        return index(value)
+    except TypeError:  # numpy counts its durations among the integers
+        return None
 
 
 def seed_number(name: str, value: Any) -> int:

@@ -41,7 +41,16 @@ from pettingzoo.utils.wrappers import (
 )
 
 from oware_env.encoding import MASKS, observation_size
-from oware_env.episode import RENDER_MODES, REWARDS, Display, Openings, observe, one_of, rewards
+from oware_env.episode import (
+    RENDER_MODES,
+    REWARDS,
+    Display,
+    Openings,
+    as_house,
+    observe,
+    one_of,
+    rewards,
+)
 from oware_env.errors import OwareError, shown
 from oware_env.rules import HOUSES, Rules, require_abapa
 from oware_env.state import IllegalMove, State
@@ -78,7 +87,8 @@ class _HousesOnly(AssertOutOfBoundsWrapper):
 
     def step(self, action: int | None) -> None:
         """Play an action of the action space; raises AssertionError for another, as PettingZoo."""
-        assert type(action) is not bool, "action is not in action space"
+        if type(action) is not int and action is not None:
+            assert as_house(action) is not None, "action is not in action space"
         super().step(action)
 
 
@@ -190,11 +200,9 @@ class raw_env(AECEnv):
 
     def _number(self, action: Any) -> int:
         """An action as an int; raises IllegalMove for what is none, a house's letter included."""
-        if isinstance(action, np.ndarray) and action.shape == ():
-            action = action[()]
-        if isinstance(action, int | np.integer) and type(action) is not bool:
-            return int(action)
-        state = self._state
+        number, state = as_house(action), self._state
+        if number is not None:
+            return number
         why = "an action is a whole number 0-5"
         raise IllegalMove(state.to_text(), action, state.legal_letters, why)
 

@@ -20,6 +20,7 @@ from oware_env.episode import (
     Display,
     Openings,
     Opponent,
+    as_house,
     ask,
     checked_opponent,
     no_first_turn,
@@ -113,11 +114,12 @@ class OwareSingleAgentEnv(gymnasium.Env):
         """Play house ``action`` 0-5 and the opponent's reply; ``truncated`` is always False."""
         if self._done:
             raise OwareError("the episode is over: call reset() before step()")
-        if type(action) is bool or not self.action_space.contains(action):
+        house = as_house(action)
+        if house is None or not 0 <= house < HOUSES:
             raise OwareError(f"an action is a whole number from 0 to 5, not {shown(action)}")
         reward = 0.0
         try:
-            state = self._state.play(int(action))
+            state = self._state.play(house)
         except IllegalMove:
             self._done, reward = True, ILLEGAL_REWARD
         else:

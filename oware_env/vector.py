@@ -288,7 +288,7 @@ class OwareVectorEnv(gymnasium.vector.VectorEnv):
 def _checked_mode(mode: AutoresetMode | str) -> AutoresetMode:
     try:
         return AutoresetMode(mode)
-    except (ValueError, TypeError):
+    except Exception:  # whatever the enumeration makes of it
         raise OwareError(
             f"autoreset_mode must be a gymnasium.vector.AutoresetMode, not {shown(mode)}"
         ) from None
