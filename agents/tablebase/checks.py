@@ -78,12 +78,14 @@ def check_rules(rules: Any) -> Rules:
 def read_facts(facts: Mapping[str, Any], path: Path) -> Facts:
     """The facts of a table file; raises OwareError that names the one that cannot be."""
     try:
-        rules, seeds = check_rules(Rules(*facts["rules"])), check_seeds(facts["seeds"])
+        given, seeds = facts["rules"], check_seeds(facts["seeds"])
+        is_list = isinstance(given, list) and len(given) == len(Rules._fields)
+        rules = check_rules(Rules(*given) if is_list else given)
         first, last = check_plies((facts["first"], facts["last"]))
         exact = facts["exact_seeds"]
     except KeyError as missing:
         raise _unsound(path, f"it does not say its {missing.args[0]}") from None
-    except (TypeError, OwareError) as error:
+    except OwareError as error:
         raise _unsound(path, str(error)) from None
     if not is_whole(exact, 0, seeds):
         raise _unsound(path, f"exact_seeds must be from 0 to {seeds}, not {reprlib.repr(exact)}")
