@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import re
-import reprlib
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from agents.neural.network import PRESETS, Network
 from oware_env.encoding import ENCODING_VERSION
 from oware_env.errors import OwareError
 from oware_env.files import (
+    brief,
     flush_folder,
     is_file,
     is_folder,
@@ -41,6 +41,7 @@ from oware_env.rules import Rules, describe_rules
 FORMAT = 1
 CHECKPOINTS = "checkpoints"  # folder of a run that holds them
 CONFIG = "config.toml"  # what makes a folder that of a run
+_REASON = 200  # characters that are shown of why tensors cannot be read
 _NAME = re.compile(r"step-([0-9]+)")
 
 
@@ -176,13 +177,17 @@ def _read_state(folder: Path) -> CheckpointState:
 def read_tensors(folder: Path, stem: str) -> dict[str, Tensor]:
     """The tensors of one file of a checkpoint; raises OwareError when it is damaged."""
     with _naming_whole_ones(folder):
-        content = _read_content(folder, stem)
-        try:
-            return load(content)
-        # What it raises depends on the fault: its own error, or that of torch for a type.
-        except (SafetensorError, KeyError, ValueError, TypeError, RuntimeError) as error:
-            reason = " ".join(str(error).split())
-            raise OwareError(f"{folder / stem}.safetensors cannot be read: {reason}") from None
+        return _read_tensors(folder, stem)
+
+
+def _read_tensors(folder: Path, stem: str) -> dict[str, Tensor]:
+    content = _read_content(folder, stem)
+    try:
+        return load(content)
+    # What it raises depends on the fault: its own error, or that of torch for a type.
+    except (SafetensorError, KeyError, ValueError, TypeError, RuntimeError) as error:
+        reason = printable(str(error).split("\n")[0])[:_REASON]
+        raise OwareError(f"{folder / stem}.safetensors cannot be read: {reason}") from None
 
 
 def _read_content(folder: Path, stem: str) -> bytes:
@@ -218,7 +223,7 @@ def load_network(folder: Path, rules: Rules = Rules(), stem: str = "ema") -> Net
     state = read_state(folder)
     check_rules(state, rules, folder)
     with _naming_whole_ones(folder):
-        return network_from(read_tensors(folder, stem), state["network"], str(folder))
+        return network_from(_read_tensors(folder, stem), state["network"], str(folder))
 
 
 def network_from(weights: dict[str, Tensor], preset: str, source: str) -> Network:
@@ -228,7 +233,7 @@ def network_from(weights: dict[str, Tensor], preset: str, source: str) -> Networ
     """
     if not isinstance(preset, str) or preset not in PRESETS:  # such as a list
         raise OwareError(
-            f"{source} holds a network {reprlib.repr(preset)}, not one of {', '.join(PRESETS)}"
+            f"{source} holds a network {brief(preset)}, not one of {', '.join(PRESETS)}"
         )
     network = Network(*PRESETS[preset])
     wanted = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}

@@ -1,7 +1,6 @@
 """The network as an evaluator for search: positions in, logits and values out, in one batch."""
 
 import copy
-import reprlib
 import statistics
 import time
 import warnings
@@ -14,6 +13,7 @@ from agents.neural.forward import arrays_of, judge_inputs
 from agents.neural.network import Network
 from oware_env.encoding import network_input
 from oware_env.errors import OwareError
+from oware_env.files import brief
 from oware_env.positions import Positions
 from oware_env.rules import Rules, initial_board, require_abapa
 
@@ -76,7 +76,7 @@ def use_one_thread() -> None:
 def check_device(device: str) -> None:
     """Raise OwareError unless torch can compute on the device: some hold shapes and no numbers."""
     if not isinstance(device, str):
-        raise OwareError(f"a device is text such as 'cpu' or 'cuda', not {reprlib.repr(device)}")
+        raise OwareError(f"a device is text such as 'cpu' or 'cuda', not {brief(device)}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about kinds of devices that torch is giving up
@@ -85,4 +85,4 @@ def check_device(device: str) -> None:
     except Exception as error:  # each kind of device has its own: it cannot be used, whatever it is
         reason = " ".join(str(error).split("\n")[0].split())[:_REASON] or type(error).__name__
     if reason:
-        raise OwareError(f"device {reprlib.repr(device)} cannot be used: {reason}")
+        raise OwareError(f"device {brief(device)} cannot be used: {reason}")

@@ -4,7 +4,6 @@ Kernels index without checks. A digest says that a file is what was written, not
 wrote it made sense; a table that passes here cannot lead a kernel out of its arrays.
 """
 
-import reprlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ import numpy as np
 
 from agents.tablebase.index import count_boards, level_starts
 from oware_env.errors import OwareError
+from oware_env.files import brief
 from oware_env.positions import Positions
 from oware_env.rules import SEEDS, Rules
 
@@ -43,7 +43,7 @@ def check_seeds(seeds: Any, least: int = 1) -> int:
     if not is_whole(seeds, least, MOST_SEEDS):
         raise OwareError(
             f"seeds must be a whole number from {least} to {MOST_SEEDS}, not "
-            f"{reprlib.repr(seeds)}: a table of 20 seeds takes 7 GB of memory, and each further "
+            f"{brief(seeds)}: a table of 20 seeds takes 7 GB of memory, and each further "
             "seed half as much again"
         )
     return int(seeds)
@@ -53,11 +53,11 @@ def check_plies(plies: Any) -> tuple[int, int]:
     """A range of plies left that a table can be proved for; raises OwareError."""
     is_pair = isinstance(plies, tuple) and len(plies) == 2
     if not (is_pair and is_whole(plies[0], 0, MOST_PLIES) and is_whole(plies[1], plies[0])):
-        raise OwareError(f"plies must be a range such as (100, 400), not {reprlib.repr(plies)}")
+        raise OwareError(f"plies must be a range such as (100, 400), not {brief(plies)}")
     first, last = plies
     if last > MOST_PLIES:
         raise OwareError(
-            f"a table covers at most {MOST_PLIES:,} plies left, not {reprlib.repr(last)}: every "
+            f"a table covers at most {MOST_PLIES:,} plies left, not {brief(last)}: every "
             "ply is a pass over all boards"
         )
     return int(first), int(last)
@@ -71,7 +71,7 @@ def check_rules(rules: Any) -> Rules:
         and all(is_whole(choice, 0, _CHOICES - 1) for choice in rules[1:])
     )
     if not is_sound:
-        raise OwareError(f"rules must be those of {Rules()}, not {reprlib.repr(rules)}")
+        raise OwareError(f"rules must be those of {Rules()}, not {brief(rules)}")
     return Rules(*map(int, rules))
 
 
@@ -88,7 +88,7 @@ def read_facts(facts: Mapping[str, Any], path: Path) -> Facts:
     except OwareError as error:
         raise _unsound(path, str(error)) from None
     if not is_whole(exact, 0, seeds):
-        raise _unsound(path, f"exact_seeds must be from 0 to {seeds}, not {reprlib.repr(exact)}")
+        raise _unsound(path, f"exact_seeds must be from 0 to {seeds}, not {brief(exact)}")
     return Facts(rules, seeds, exact, first, last)
 
 
@@ -110,7 +110,7 @@ def check_arrays(arrays: Mapping[str, np.ndarray], facts: Facts, path: Path) -> 
         there = _described(arrays[name]) if name in arrays else "missing"
         here = f"{np.dtype(wanted[name][0])}{list(wanted[name][1])}" if name in wanted else "none"
         if there != here:
-            raise _unsound(path, f"{reprlib.repr(name)} is {there}, its facts ask for {here}")
+            raise _unsound(path, f"{brief(name)} is {there}, its facts ask for {here}")
     _check_bounds(arrays["low"], arrays["high"], facts, path)
     _check_exact(arrays, facts, path)
 
@@ -164,7 +164,7 @@ def check_positions(positions: Positions, max_plies: int) -> None:
     """Refuse boards that no kernel can look up. Raises OwareError that names the first row."""
     boards, plies, _ = positions
     if not is_whole(max_plies, 0, 2**31 - 1):
-        raise OwareError(f"max_plies must be a whole number, not {reprlib.repr(max_plies)}")
+        raise OwareError(f"max_plies must be a whole number, not {brief(max_plies)}")
     if boards.dtype != np.int8 or boards.shape != (len(plies), 14) or plies.ndim != 1:
         raise OwareError(
             f"boards must be int8[B, 14] and plies one a board, not {_described(boards)} and "
