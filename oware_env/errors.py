@@ -38,11 +38,10 @@ def integer(value: Any, what: str) -> int:
 
     numpy's integers count, booleans and floats do not.
     """
-    if type(value) is int:
-        return value
-    if isinstance(value, bool) or not isinstance(value, Integral):
+    number = as_integer(value)
+    if number is None:
         raise OwareError(f"{what} must be a whole number, not {shown(value)}")
-    return int(value)
+    return number
 
 
 def whole_number(name: str, value: Any, least: int = 0, most: int = LARGEST) -> int:

@@ -1,7 +1,6 @@
 """The arms of a comparison: two configurations, and their runs side by side in one folder."""
 
 import json
-import shutil
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,8 +8,9 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from agents.settings import Settings, read_settings
+from agents.settings import Settings, checked, read_settings
 from oware_env.errors import OwareError
+from oware_env.files import is_there, parse_json, read_text, remove_folder, write_whole
 from train.algorithms import algorithm_of
 from train.config import Budget, Config
 
@@ -92,19 +92,40 @@ def train_arm(arm: Arm, seed: int, folder: Path) -> None:
     from train.training import open_training
 
     path = run_folder(arm, seed, folder)
-    if (path / DONE).exists():
+    if is_there(path / DONE):
         return
-    shutil.rmtree(path, ignore_errors=True)
+    remove_folder(path)
     config = arm.config.model_copy(update={"name": path.name, "seed": seed})
     print(f"training {arm.label} ({arm.name}), seed {seed} ...", flush=True)
     with open_training(algorithm_of(config), config, None, time.monotonic(), folder) as training:
-        is_done = training.train()
+        training.train()
         figures = {"games": training.games, "steps": training.algorithm.learner.steps}
         figures["positions"] = training.algorithm.positions
-    if not is_done:
-        raise KeyboardInterrupt
+    if training.stop is not None:
+        raise training.stop
     if not training.units:
         raise OwareError(
             f"nothing was learned in {config.budget.minutes:g} minutes: give more --minutes"
         )
-    (path / DONE).write_text(json.dumps(figures), encoding="utf-8")
+    write_whole(path / DONE, json.dumps(figures))
+
+
+class Trained(Settings):
+    """What a run of a comparison learned from."""
+
+    games: int = Field(ge=1)
+    """Games."""
+    steps: int = Field(ge=1)
+    """Optimiser steps."""
+    positions: int = Field(ge=1)
+    """Positions."""
+
+
+def read_trained(path: Path) -> dict[str, float]:
+    """What the run in a folder learned from. Raises OwareError when the file does not say."""
+    done = path / DONE
+    try:
+        document = parse_json(read_text(done))
+    except ValueError as error:
+        raise OwareError(f"{done} cannot be read: {error}; delete {path} to train it") from None
+    return checked(Trained, document, str(done)).model_dump()

@@ -7,12 +7,14 @@ seeds. Everything is kept in the output folder; an interrupted comparison goes o
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from agents.console import run_command
 from agents.settings import parse_command
 from oware_env.errors import OwareError
+from oware_env.files import Lock, is_there, read_text, said, write_whole
 from train.algorithms import algorithm_of
 from train.arms import Arm, CompareSettings, read_arms, train_arm
 
@@ -32,15 +34,15 @@ def compare(arguments: Sequence[str]) -> None:
     settings = parse_command(CompareSettings, rest, description=DESCRIPTION).settings
     arms = read_arms(files, settings)
     folder = Path(settings.output or f"runs/compare-{arms[0].name}-{arms[1].name}")
-    _claim(folder, arms, settings)
     _prepare(arms, settings)
-    for seed in range(settings.first_seed, settings.first_seed + settings.seeds):
-        for arm in arms if seed % 2 == 0 else arms[::-1]:  # neither is always the first
-            train_arm(arm, seed, folder)
-    from train.compare_report import measure, text_report, write_results
+    with _claimed(folder, arms):
+        for seed in range(settings.first_seed, settings.first_seed + settings.seeds):
+            for arm in arms if seed % 2 == 0 else arms[::-1]:  # neither is always the first
+                train_arm(arm, seed, folder)
+        from train.compare_report import measure, text_report, write_results
 
-    results = measure(arms, settings, folder)
-    write_results(folder, arms, settings, results)
+        results = measure(arms, settings, folder)
+        write_results(folder, arms, settings, results)
     print(text_report(arms, settings, results))
     print(f"Runs, games and figures are in {folder}: results.json, A-0, B-0, ...")
 
@@ -71,23 +73,23 @@ def _prepare(arms: Sequence[Arm], settings: CompareSettings) -> None:
         compile_kernels(algorithm_of(arm.config), arm.config)
 
 
-def _claim(folder: Path, arms: Sequence[Arm], settings: CompareSettings) -> None:
-    """Write what the folder is for, or check that it is for the same."""
+@contextmanager
+def _claimed(folder: Path, arms: Sequence[Arm]) -> Iterator[None]:
+    """Write what the folder is for, or check that it is for the same; no other process may then."""
     from train.run import config_text
 
-    texts = {f"{arm.label}.toml": config_text(arm.config) for arm in arms}
-    for name, text in texts.items():
-        path = folder / name
-        if path.exists() and path.read_text(encoding="utf-8") != text:
-            raise OwareError(
-                f"{folder} holds another comparison, {name} differs: give another --output"
-            )
-    try:
+    with said(folder, "cannot be written"):
         folder.mkdir(parents=True, exist_ok=True)
+    with Lock(folder, "comparison"):
+        texts = {f"{arm.label}.toml": config_text(arm.config) for arm in arms}
         for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise OwareError(f"{folder} cannot be written: {error.strerror or error}") from None
+            if is_there(folder / name) and read_text(folder / name) != text:
+                raise OwareError(
+                    f"{folder} holds another comparison, {name} differs: give another --output"
+                )
+        for name, text in texts.items():
+            write_whole(folder / name, text)
+        yield
 
 
 if __name__ == "__main__":

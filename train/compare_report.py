@@ -17,8 +17,9 @@ from agents.arena.tournament import TournamentSettings, run_tournament
 from agents.roster import make
 from agents.tablebase.probe import open_table
 from agents.workers import open_executor
+from oware_env.files import write_whole
 from oware_env.rules import Rules
-from train.arms import DONE, Arm, CompareSettings, run_folder
+from train.arms import Arm, CompareSettings, read_trained, run_folder
 from train.difference import Difference, difference
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def measure(arms: Sequence[Arm], settings: CompareSettings, folder: Path) -> Res
         pair_scores.append(b_matches[0].pair_scores)
         found.append([_scores(a_matches), _scores(b_matches[1:])])
         for figures, run in zip(found[-1], runs, strict=True):
-            figures |= json.loads((run / DONE).read_text(encoding="utf-8"))
+            figures |= read_trained(run)
     units = [
         GradeUnit(str(run_folder(arm, seed, folder)), settings, arm.config.max_plies)
         for seed in seeds
@@ -212,5 +213,5 @@ def write_results(
         "figures": rows,
     }
     text = json.dumps(document, indent=2).replace("NaN", "null")
-    (folder / "results.json").write_text(text + "\n", encoding="utf-8")
-    (folder / "results.txt").write_text(text_report(arms, settings, results) + "\n", "utf-8")
+    write_whole(folder / "results.json", text + "\n")
+    write_whole(folder / "results.txt", text_report(arms, settings, results) + "\n")

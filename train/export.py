@@ -6,24 +6,22 @@ memory this takes grows by the exact labels alone: four bytes a position.
 """
 
 import json
-import os
 import zipfile
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from agents.neural.checkpoint import newest_checkpoint, read_state
-from agents.settings import read_settings
 from agents.tablebase.probe import Tablebase, open_table
 from oware_env.errors import OwareError
+from oware_env.files import is_folder, written_whole
 from oware_env.positions import Positions
 from train.config import Config
 from train.endgames import final_bounds, open_mode_table
 from train.replay import SAMPLE, check_columns
-from train.run import CONFIG, commit
+from train.run import commit, run_config
 from train.samples import DRAW, UNKNOWN_MARGIN
 from train.shards import Shards
 
@@ -142,7 +140,10 @@ def export_dataset(
     exist, or the output cannot be written.
     """
     state = read_state(newest_checkpoint(run))
-    config: Config = read_settings(Config, run / CONFIG)
+    config = run_config(run)
+    path = output if output is not None else run / FILE
+    if not is_folder(path.absolute().parent):
+        raise OwareError(f"{path} cannot be written: there is no folder {path.parent}")
     if "replay" not in state:
         raise OwareError(f"{run} holds no positions: {config.algorithm} keeps none, alphazero does")
     check_columns(state["replay"], run / "replay")
@@ -153,7 +154,6 @@ def export_dataset(
         start = shards.first if last is None else max(shards.first, shards.rows - last)
         source = _Source(shards, start, shards.rows)
         exact = {} if labels is None else _exact(source, labels, config.max_plies)
-        path = output if output is not None else run / FILE
         about = _about(source, config, state) | {"table": labels.seeds if labels else None}
         _write(path, about, source, exact)
     finally:
@@ -204,28 +204,21 @@ def _about(source: _Source, config: Config, state: dict[str, Any]) -> dict[str, 
 def _write(
     path: Path, about: dict[str, Any], source: _Source, exact: dict[str, np.ndarray]
 ) -> None:
-    """Write the file under another name first, so that there is never half of one."""
+    """Write the file; there is never half of one."""
     count = source.stop - source.start
     described = COLUMNS | {name: EXACT[name] for name in exact}
     about["columns"] = {
         name: {"dtype": column.kind, "shape": [count, *column.shape], "meaning": column.meaning}
         for name, column in described.items()
     }
-    unfinished = path.with_name(f".{path.name}.part")
-    try:
-        with zipfile.ZipFile(unfinished, "w") as archive:
-            text = np.array(json.dumps(about, indent=1))
-            _write_column(archive, "about", text.dtype, (), iter((text,)))
-            for name, column in COLUMNS.items():
-                shape = count, *column.shape
-                _write_column(archive, name, np.dtype(column.kind), shape, _pieces(source, name))
-            for name, array in exact.items():
-                _write_column(archive, name, array.dtype, array.shape, iter((array,)))
-        os.replace(unfinished, path)
-    except OSError as error:
-        with suppress(OSError):
-            unfinished.unlink()
-        raise OwareError(f"{path} cannot be written: {error.strerror or error}") from None
+    with written_whole(path) as file, zipfile.ZipFile(file, "w") as archive:
+        text = np.array(json.dumps(about, indent=1))
+        _write_column(archive, "about", text.dtype, (), iter((text,)))
+        for name, column in COLUMNS.items():
+            shape = count, *column.shape
+            _write_column(archive, name, np.dtype(column.kind), shape, _pieces(source, name))
+        for name, array in exact.items():
+            _write_column(archive, name, array.dtype, array.shape, iter((array,)))
 
 
 def _pieces(source: _Source, name: str) -> Iterator[np.ndarray]:

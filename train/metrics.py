@@ -4,7 +4,6 @@ The figures stand in both. metrics.jsonl has them in full, a line a unit or eval
 ``pandas.DataFrame(read_metrics(run))`` is the table of a run; the events have its pictures as well.
 """
 
-import json
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,9 +13,11 @@ import numpy as np
 
 from agents.settings import nearest
 from oware_env.errors import OwareError
+from oware_env.files import has_controls, is_there, parse_json
 from train.run import EVENTS, METRICS
 
 Rows = list[dict[str, Any]]
+ALARM = "alarm"  # the one figure that is text
 MINUTES = "total/minutes"  # in every line, of a unit or of an evaluation
 
 
@@ -35,7 +36,9 @@ def read_log(run: Path, is_growing: bool = False) -> Rows:
     """
     try:
         text = (run / METRICS).read_text(encoding="utf-8")
-    except OSError:
+    except OSError as error:
+        if is_there(run / METRICS):
+            raise OwareError(f"{run / METRICS} cannot be read: {error.strerror}") from None
         raise OwareError(f"{run} holds no {METRICS}: nothing was logged there") from None
     except UnicodeDecodeError:
         raise OwareError(f"{run / METRICS} is not what a run logs: it is no text") from None
@@ -43,14 +46,28 @@ def read_log(run: Path, is_growing: bool = False) -> Rows:
         text = text[: text.rfind("\n") + 1]
     rows = []
     for number, line in enumerate(text.splitlines(), 1):
-        try:
-            row = json.loads(line)
-        except ValueError:
-            row = None
-        if not isinstance(row, dict):
+        row = _row(line)
+        if row is None:
             raise OwareError(f"{run / METRICS}, line {number}: not what a run logs")
         rows.append(row)
     return rows
+
+
+def _row(line: str) -> dict[str, Any] | None:
+    """A line as figures by name: numbers, and an alarm in words. None when it is none."""
+    try:
+        row = parse_json(line)
+    except ValueError:
+        return None
+    if not isinstance(row, dict):
+        return None
+    sound = all(
+        isinstance(value, str) and not has_controls(value)
+        if name == ALARM
+        else type(value) is float or (type(value) is int and -(2**63) <= value < 2**63)
+        for name, value in row.items()
+    )
+    return row if sound else None
 
 
 def read_metrics(run: Path) -> Rows:

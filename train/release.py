@@ -4,6 +4,7 @@ from pathlib import Path
 
 from agents.neural.checkpoint import newest_checkpoint, read_state, read_tensors, write_checkpoint
 from oware_env.errors import OwareError
+from oware_env.files import is_there
 from train.run import read_provenance
 
 PLAYS = "ema"  # the averaged weights
@@ -17,7 +18,7 @@ def release(run: Path, folder: Path) -> str:
     The folder can be named wherever a run can be, as an agent; training cannot go on from it.
     Returns what to say. Raises OwareError when the folder is there or the run cannot be read.
     """
-    if folder.exists():
+    if is_there(folder):
         raise OwareError(f"{folder} is there already: name a new folder")
     checkpoint = newest_checkpoint(run)
     state = read_state(checkpoint)
