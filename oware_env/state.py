@@ -29,6 +29,10 @@ __all__ = ["IllegalMove", "MoveReport", "Outcome", "State"]
 
 # Every move mask as the tuple of its moves, so that reading it costs one look-up.
 _MOVES = tuple(tuple(move for move in range(6) if mask >> move & 1) for mask in range(64))
+_LETTERS = {
+    south: tuple(tuple(move_letter(move, south) for move in moves) for moves in _MOVES)
+    for south in (True, False)
+}
 
 
 class Outcome(NamedTuple):
@@ -181,7 +185,7 @@ class State:
     @property
     def legal_letters(self) -> tuple[str, ...]:
         """The legal moves as letters: A-F for South, a-f for North."""
-        return tuple(move_letter(move, self._south) for move in self.legal_moves)
+        return _LETTERS[self._south][self._status & 63]
 
     @property
     def is_over(self) -> bool:
