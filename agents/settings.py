@@ -221,7 +221,7 @@ def _explain(model: type[Settings], error: ValidationError) -> str:
         return f"{key}: " * bool(key) + str(fault["ctx"]["error"])
     if fault["type"] == "model_type":
         return f"{key or 'it'} must be a section with keys, not {shown(fault['input'])}"
-    right = fault["msg"].removeprefix("Input ").replace("should", "must", 1)
+    right = fault["msg"].removeprefix("Input ").removeprefix("String ").replace("should", "must", 1)
     return f"{key} {right}, not {shown(fault['input'])}"
 
 

@@ -210,10 +210,11 @@ def _train(config: Config, folder: Path | None, started: float) -> Path:
         print(f"training {path} for {budget_text(config)}; seed {config.seed}", flush=True)
         try:
             training.train()
-        except OwareError as error:
+        except (OwareError, MemoryError) as error:
             if not training.is_kept:
                 raise
-            raise OwareError(f"{error}{_how_to_go_on(training)}") from None
+            memory = "out of memory: " if isinstance(error, MemoryError) else ""
+            raise OwareError(f"{memory}{error}{_how_to_go_on(training)}") from None
         except BaseException as error:
             print(f"stopped{_how_to_go_on(training)}", file=sys.stderr)
             if isinstance(error, SystemExit | BrokenPipeError):  # nobody reads the output

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agents.neural.checkpoint import newest_checkpoint, read_state
+from agents.settings import read_settings
 from agents.tablebase.probe import Tablebase, open_table
 from oware_env.errors import OwareError
 from oware_env.files import is_folder, written_whole
@@ -21,7 +22,7 @@ from oware_env.positions import Positions
 from train.config import Config
 from train.endgames import final_bounds, open_mode_table
 from train.replay import SAMPLE, check_columns
-from train.run import commit, run_config
+from train.run import CONFIG, commit, run_config
 from train.samples import DRAW, UNKNOWN_MARGIN
 from train.shards import Shards
 
@@ -140,13 +141,14 @@ def export_dataset(
     exist, or the output cannot be written.
     """
     state = read_state(newest_checkpoint(run))
-    config = run_config(run)
     path = output if output is not None else run / FILE
     if not is_folder(path.absolute().parent):
         raise OwareError(f"{path} cannot be written: there is no folder {path.parent}")
     if "replay" not in state:
-        raise OwareError(f"{run} holds no positions: {config.algorithm} keeps none, alphazero does")
+        algorithm = read_settings(Config, run / CONFIG).algorithm
+        raise OwareError(f"{run} holds no positions: {algorithm} keeps none, alphazero does")
     check_columns(state["replay"], run / "replay")
+    config = run_config(run)
     labels = open_table(table) if table is not None else open_mode_table(config)
     shards = Shards(run / "replay", SAMPLE)
     shards.look_at(state["replay"])

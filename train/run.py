@@ -20,6 +20,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import threading
 import time
 import zlib
 from collections.abc import Sequence
@@ -97,6 +98,8 @@ class RunFolder:
 
         self.path = path
         self._lock, self._logged = lock, logged
+        self._hook_before = threading.excepthook
+        threading.excepthook = self._thread_failed
         with said(path / METRICS, "cannot be written"):
             self._metrics = (path / METRICS).open("ab", buffering=0)
         try:
@@ -104,7 +107,13 @@ class RunFolder:
                 self._events = SummaryWriter(str(path / EVENTS), purge_step=purge_step)
         except BaseException:
             self._metrics.close()
+            threading.excepthook = self._hook_before
             raise
+
+    def _thread_failed(self, fault: threading.ExceptHookArgs) -> None:
+        """Leave a fault of TensorBoard's thread to the next write, which raises it again."""
+        if not type(fault.thread).__module__.startswith("tensorboard."):
+            self._hook_before(fault)
 
     def check(self) -> None:
         """Raise OwareError when the folder was deleted or moved away meanwhile."""
@@ -183,6 +192,7 @@ class RunFolder:
         for file in (self._metrics, self._events):
             with suppress(OSError):
                 file.close()
+        threading.excepthook = self._hook_before
         self._lock.release()
 
 

@@ -112,7 +112,11 @@ def test_two_budgets_are_refused_with_both_named(given):
             {"algorithm": "ppo", "selfplay": {"endgames": "search"}},
             "selfplay.endgames is read by alphazero only, and algorithm is 'ppo'",
         ),
-        (Config, {"name": "a/b"}, "must match pattern '^[A-Za-z0-9._-]+$', not 'a/b'"),
+        (
+            Config,
+            {"name": "a/b"},
+            "name must match pattern '^[A-Za-z0-9_-][A-Za-z0-9._-]*$', not 'a/b'",
+        ),
         (Config, {"network": "huge"}, "'medium', 'deep' or 'large', not 'huge'"),
         (Config, {"selfplays": {}}, "unknown key 'selfplays'; the nearest is 'selfplay'"),
         (Config, {"selfplay": {"simulation": 3}}, "the nearest is 'selfplay.simulations'"),

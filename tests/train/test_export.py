@@ -184,8 +184,11 @@ MISTAKES = {
     "no positions": (["tiny", "--last", "0"], "last must be greater than or equal to 1, not 0"),
     "too large a table": (["tiny", "--table", "30"], "table must be less than or equal to 24"),
     "a table that is not built": (["tiny", "--table", "23"], "oware-tablebase build --seeds 23"),
-    "no such folder": (["tiny", "--output", "no/a.npz"], "no/a.npz cannot be written: No such"),
-    "a folder": (["tiny", "--output", "runs"], "runs cannot be written: Is a directory"),
+    "no such folder": (
+        ["tiny", "--output", "no/a.npz"],
+        "written: there is no folder no",
+    ),
+    "a folder": (["tiny", "--output", "runs"], "runs cannot be written: it is a folder"),
 }
 
 

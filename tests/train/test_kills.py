@@ -1,4 +1,4 @@
-"""Twenty SIGKILLs of driver and workers, whatever they are doing: the same weights in the end."""
+"""Whatever stops driver and workers, whatever they are doing: the same weights in the end."""
 
 import os
 import random
@@ -11,9 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from train.metrics import read_metrics
+
 ROOT = Path(__file__).parents[2]
 EACH = 5  # kills in each of the phases
 PHASES = ("self-play", "learning", "evaluation", "checkpoint")
+STOPS = {  # signals sent shortly after each other, and the exit codes that they may lead to
+    "INT": ((signal.SIGINT,), {130}),
+    "INT INT": ((signal.SIGINT, signal.SIGINT), {130}),
+    "TERM": ((signal.SIGTERM,), {143}),
+    "INT TERM": ((signal.SIGINT, signal.SIGTERM), {130, 143}),
+    "KILL": ((signal.SIGKILL,), {-signal.SIGKILL}),
+}
 
 # Trains like the command, and says on standard output what it is doing whenever that changes. With
 # workers the driver waits while they play; an evaluation lasts from its request to an answer.
@@ -130,6 +139,19 @@ class _Killed:
         self.driver.communicate()
         self.driver = None
 
+    def stop_while(self, phase, stop):
+        """Stop the driver in a phase by the signals of a stop, and wait for its end."""
+        self.begin()
+        assert _is_doing(self.driver, phase), f"the run ended before it was stopped while {phase}"
+        signals, codes = STOPS[stop]
+        for number in signals:
+            time.sleep(self.random.random() * 0.03)
+            self.driver.send_signal(number)
+        _, errors = self.driver.communicate(timeout=300)
+        assert self.driver.returncode in codes, (stop, phase, errors)
+        assert errors in ("", "stopped\n"), errors
+        self.driver = None
+
     def finish(self):
         """Let it run to its end."""
         if self.driver is None:
@@ -151,6 +173,33 @@ def test_twenty_kills_leave_the_same_weights(
     for phase in phases:
         killed.kill_while(phase)
     killed.finish()
-    assert same_result(tmp_path / "runs" / "whole", killed.run)
-    weights = [newest(tmp_path / "runs" / name) / "ema.safetensors" for name in ("whole", "tiny")]
-    assert weights[0].read_bytes() == weights[1].read_bytes()
+    _assert_same(tmp_path, same_result, newest)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [0, 2])
+def test_twelve_stops_of_every_kind_leave_the_same_weights(
+    tmp_path, tiny_toml, run_in, same_result, newest, workers
+):
+    options = ("--budget.games=480", "--evaluation.times=30", "--checkpoint-minutes=0.01")
+    assert run_in(tmp_path, tiny_toml, "--name=whole", "--workers=0", *options) == 0
+    stopped = _Killed(tmp_path, tiny_toml, workers, options)
+    stops = ["INT"] * 2 + ["INT INT"] * 4 + ["TERM"] * 2 + ["INT TERM"] * 2 + ["KILL"] * 2
+    stopped.random.shuffle(stops)
+    for number, stop in enumerate(stops):
+        stopped.stop_while(PHASES[number % len(PHASES)], stop)
+    stopped.finish()
+    _assert_same(tmp_path, same_result, newest)
+
+
+def _assert_same(tmp_path, same_result, newest):
+    """The run that was stopped ended like the whole one, in every bit and every evaluation."""
+    whole, stopped = (tmp_path / "runs" / name for name in ("whole", "tiny"))
+    assert same_result(whole, stopped)
+    evaluations = [
+        sum("evaluation_games/random" in line for line in read_metrics(run))
+        for run in (whole, stopped)
+    ]
+    assert evaluations == [30, 30], "all that were asked for are played, and none is lost"
+    weights = [(newest(run) / "ema.safetensors").read_bytes() for run in (whole, stopped)]
+    assert weights[0] == weights[1]

@@ -152,7 +152,7 @@ def test_a_budget_in_steps_is_met_exactly_also_after_a_resume(
 @pytest.mark.parametrize(
     ("fault", "line"),
     [
-        (MemoryError("out of it"), "error: out of memory: out of it\n"),
+        (MemoryError("out of it"), f"error: out of memory: out of it; {GO_ON}\n"),
         (OwareError("a worker is ill"), f"error: a worker is ill; {GO_ON}\n"),
         (RuntimeError("a bug"), None),
     ],
