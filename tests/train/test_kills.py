@@ -16,11 +16,13 @@ from train.metrics import read_metrics
 ROOT = Path(__file__).parents[2]
 EACH = 5  # kills in each of the phases
 PHASES = ("self-play", "learning", "evaluation", "checkpoint")
-STOPS = {  # signals sent shortly after each other, and the exit codes that they may lead to
+# Signals sent shortly after each other, and the exit codes that they may lead to. A second one may
+# come when all is saved and Python itself is ending: then it ends the process as it always does.
+STOPS = {
     "INT": ((signal.SIGINT,), {130}),
-    "INT INT": ((signal.SIGINT, signal.SIGINT), {130}),
+    "INT INT": ((signal.SIGINT, signal.SIGINT), {130, -signal.SIGINT}),
     "TERM": ((signal.SIGTERM,), {143}),
-    "INT TERM": ((signal.SIGINT, signal.SIGTERM), {130, 143}),
+    "INT TERM": ((signal.SIGINT, signal.SIGTERM), {130, 143, -signal.SIGTERM}),
     "KILL": ((signal.SIGKILL,), {-signal.SIGKILL}),
 }
 
