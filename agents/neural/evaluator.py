@@ -13,7 +13,7 @@ from agents.neural.forward import arrays_of, judge_inputs
 from agents.neural.network import Network
 from oware_env.encoding import network_input
 from oware_env.errors import OwareError
-from oware_env.files import brief
+from oware_env.files import brief, printable
 from oware_env.positions import Positions
 from oware_env.rules import Rules, initial_board, require_abapa
 
@@ -83,6 +83,6 @@ def check_device(device: str) -> None:
             is_right = float(torch.ones(2, device=device).sum()) == 2.0
         reason = "" if is_right else "it adds one and one wrongly"
     except Exception as error:  # each kind of device has its own: it cannot be used, whatever it is
-        reason = " ".join(str(error).split("\n")[0].split())[:_REASON] or type(error).__name__
+        reason = printable(str(error).split("\n")[0])[:_REASON] or type(error).__name__
     if reason:
         raise OwareError(f"device {brief(device)} cannot be used: {reason}")

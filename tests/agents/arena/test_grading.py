@@ -24,6 +24,7 @@ from agents.neural.checkpoint import write_checkpoint
 from agents.neural.network import build_network
 from agents.tablebase.build import build_table
 from agents.tablebase.probe import Tablebase
+from oware_env.errors import OwareError
 from oware_env.rules import Rules
 from oware_env.state import State
 
@@ -232,3 +233,21 @@ def test_a_checkpoint_tells_what_table_it_was_trained_with(tmp_path, config, exp
 
 def test_only_networks_were_trained():
     assert training_table("alphabeta:depth=4") is None
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"selfplay": None},
+        {"selfplay": [1]},
+        {"selfplay": {"endgames": "both"}},
+        {"selfplay": {"endgames": "both", "table": "10"}},
+        {"selfplay": {"endgames": "both", "table": 25}},
+        {"selfplay": {"endgames": "both", "table": True}},
+        {"selfplay": {"endgames": ["both"], "table": 10.0}},
+    ],
+)
+def test_a_run_that_names_no_table_is_refused_in_one_line(tmp_path, config):
+    write_checkpoint(tmp_path / "run", {"ema": {}}, {"config": config})
+    with pytest.raises(OwareError, match=r"state.json: config.selfplay.table names no table"):
+        training_table(str(tmp_path / "run"))

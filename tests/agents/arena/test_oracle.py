@@ -16,6 +16,7 @@ from agents.arena.oracle import (
 )
 from agents.tablebase.build import build_table
 from agents.tablebase.probe import Tablebase
+from oware_env.errors import OwareError
 from oware_env.positions import Decisions, Positions
 from oware_env.rules import Rules
 from oware_env.state import State
@@ -202,3 +203,49 @@ def test_the_ladder_is_graded_in_its_order(table):
     grades = [grade(found, agents.make(spec).decide(positions)) for spec in specs]
     assert sorted(grades, key=lambda one: one.accuracy) == grades
     assert sorted(grades, key=lambda one: -one.regret) == grades
+
+
+@pytest.mark.parametrize(
+    ("moves", "values", "message"),
+    [
+        ([6, 0], [0.0, 0.0], "move 6 is not legal in position 0"),
+        ([-1, 0], [0.0, 0.0], "move -1 is not legal in position 0"),
+        ([0.0, 1.0], [0.0, 0.0], "2 positions need as many whole numbers as moves, not float64"),
+        ([0], [0.0, 0.0], "of shape (1,)"),
+        (None, [0.0, 0.0], "not object of shape ()"),
+        (["A", "B"], [0.0, 0.0], "2 positions need as many whole numbers"),
+        (0, [0.0], "2 positions need as many values"),
+        (0, None, "2 positions need as many values"),
+    ],
+)
+def test_answers_that_are_no_moves_are_refused(exact, moves, values, message):
+    positions = Positions(*(array[:2] for array in uniform_positions(6, 20)))
+    found = truth(exact, positions, 400)
+    moves = found.legal.argmax(axis=1) if moves == 0 else moves
+    with pytest.raises(OwareError) as caught:
+        grade(found, Decisions(np.asarray(moves), None, np.asarray(values)))
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("seeds", "count"), [(0, 5), (49, 5), (10**6, 5), ("6", 5), (6, -1), (6, 2.5)]
+)
+def test_boards_that_there_are_none_of_are_refused(seeds, count):
+    with pytest.raises(OwareError, match="boards hold 1 to 48"):
+        uniform_positions(seeds, count)
+
+
+@pytest.mark.parametrize(
+    ("moves", "lengths"),
+    [
+        ([[6, 0]], [1]),
+        ([[-1, 0]], [2]),
+        ([[0, 0]], [3]),
+        ([[0, 0]], [-1]),
+        ([[0]], [1, 1]),
+        ([0], [1]),
+    ],
+)
+def test_games_of_what_are_no_moves_never_reach_a_kernel(moves, lengths):
+    with pytest.raises(OwareError, match="moves must be 0 to 5"):
+        game_positions(np.array(moves, np.int8), np.array(lengths, np.int32), 48, Rules())

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from agents.neural import bfloat16
 from agents.neural.checkpoint import load_network
-from agents.neural.evaluator import NetworkEvaluator
+from agents.neural.evaluator import NetworkEvaluator, check_device
 from agents.neural.folded import fold
 from agents.neural.network import PRESETS, Network, build_network
 from agents.roster import CHAMPION
@@ -108,7 +108,7 @@ import sys
 import numpy as np
 from agents.neural import bfloat16
 from agents.neural.checkpoint import load_network
-from agents.neural.evaluator import NetworkEvaluator
+from agents.neural.evaluator import NetworkEvaluator, check_device
 from agents.neural.forward import judge_inputs
 from agents.roster import CHAMPION
 assert not bfloat16.AVAILABLE
@@ -215,3 +215,27 @@ def test_a_gpu_says_what_the_cpu_says(preset, positions):
     expected_logits, expected_values = own_answer(network, asked, 400)
     assert logits == pytest.approx(expected_logits, abs=1e-3)
     assert values == pytest.approx(expected_values, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "device",
+    [
+        *("meta", "meta:0", "cuda:99", "mkldnn", "lazy", "cuda:-1", "cpu:" + "9" * 30, "", " cpu"),
+        *("x" * 100_000, "a\nb", "\x1b[31m", "\0", "日本", None, 3, True, [], torch.device("meta")),
+    ],
+    ids=lambda device: repr(device)[:12],
+)
+def test_a_device_that_cannot_compute_is_refused_in_one_line(device):
+    for action in (
+        check_device,
+        lambda device: NetworkEvaluator(build_network("tiny"), device=device),
+    ):
+        with pytest.raises(OwareError) as caught:
+            action(device)
+        message = str(caught.value)
+        assert "device" in message and message.isprintable() and len(message) < 300
+
+
+def test_the_devices_that_compute_are_taken():
+    check_device("cpu")
+    check_device("cpu:0")
