@@ -349,7 +349,7 @@ def odd_tensor(choose, tensor):
             tensor.to(choose.choice(kinds)).clone(),
             tensor.flatten().clone(),
             tensor.flatten()[:-1].clone(),
-            tensor.clone().fill_(choose.choice(values)),
+            torch.full(tensor.shape, choose.choice(values)),
             torch.zeros([choose.randrange(3) for _ in range(choose.randrange(3))]),
         ]
     )
