@@ -15,8 +15,8 @@ import numpy as np
 
 from agents.base import Agent
 from agents.settings import nearest
-from oware_env.errors import OwareError
-from oware_env.files import brief, has_controls, is_folder
+from oware_env.errors import OwareError, shown
+from oware_env.files import has_controls, is_folder
 from oware_env.rules import Rules, require_abapa
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def make(spec: str, rules: Rules = Rules(), device: str = "cpu") -> Agent:
 def parse_spec(spec: str) -> Spec:
     """Read and check a spec without making its agent; raises :class:`OwareError`."""
     if not isinstance(spec, str) or not spec.strip():
-        raise OwareError(f"an agent spec is text such as 'alphabeta:depth=8', not {brief(spec)}")
+        raise OwareError(f"an agent spec is text such as 'alphabeta:depth=8', not {shown(spec)}")
     if len(spec) > _LONGEST:
         raise OwareError(f"an agent spec has at most {_LONGEST:,} characters, not {len(spec):,}")
     name, rest = _split(spec.strip())

@@ -62,7 +62,7 @@ class GradeSettings(Settings):
 
     agents: tuple[str, ...] = ()
     """Specs of the agents, such as strategist, runs/NAME or runs/NAME:sims=64."""
-    simulations: tuple[Annotated[int, Field(ge=0, le=1_000_000)], ...] = ()
+    simulations: tuple[Annotated[int, Field(ge=0)], ...] = ()
     """For specs that leave sims open, 0 being the policy alone; for a run 0 1 16 64 256."""
     seeds: int = Field(8, ge=1, le=24)
     """Table to grade by; it must be built, unless it is of 10 seeds or fewer."""

@@ -15,7 +15,8 @@ from agents.policy import likeliest_moves, masked_policies
 from agents.search.exploration import Exploration
 from agents.search.match_play import MatchPlay, match_player
 from agents.tablebase.probe import TableArrays
-from oware_env.positions import Decisions, Positions
+from oware_env.errors import OwareError, shown
+from oware_env.positions import Decisions, Positions, checked_positions
 from oware_env.rules import Rules
 
 # The constant of PUCT for a trained network: its values are steady, so a search may trust them
@@ -36,6 +37,7 @@ class PolicyAgent:
 
     def decide(self, positions: Positions) -> Decisions:
         """Moves, the network's policy over the legal moves, and its values."""
+        positions = checked_positions(positions)
         logits, values = self.evaluator(positions)
         policies = np.empty((len(values), 6), np.float32)
         row = masked_policies(positions.boards, logits, policies)
@@ -82,6 +84,8 @@ def load_agent(
 
     Raises OwareError in one line.
     """
+    if not isinstance(path, str | Path):
+        raise OwareError(f"a run is a folder such as 'runs/NAME', not {shown(path)}")
     check_device(device)
     use_one_thread()
     folder = newest_checkpoint(Path(path))

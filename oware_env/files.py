@@ -8,7 +8,6 @@ was there before. Bottom layer beside ``errors``.
 import hashlib
 import json
 import os
-import reprlib
 import shutil
 import unicodedata
 from collections.abc import Iterator
@@ -287,14 +286,6 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
-
-
-def brief(value: Any) -> str:
-    """A value for a message: its text in Python, cut where it is too long to be read."""
-    try:
-        return reprlib.repr(value)
-    except ValueError:  # Python writes no number of 5,000 digits
-        return "a number of thousands of digits"
 
 
 def has_controls(text: str) -> bool:

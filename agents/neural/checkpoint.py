@@ -24,9 +24,8 @@ from torch import Tensor
 from agents.neural.checkpoint_state import STATE, CheckpointState, parse_state
 from agents.neural.network import PRESETS, Network
 from oware_env.encoding import ENCODING_VERSION
-from oware_env.errors import OwareError
+from oware_env.errors import OwareError, shown
 from oware_env.files import (
-    brief,
     flush_folder,
     is_file,
     is_folder,
@@ -233,7 +232,7 @@ def network_from(weights: dict[str, Tensor], preset: str, source: str) -> Networ
     """
     if not isinstance(preset, str) or preset not in PRESETS:  # such as a list
         raise OwareError(
-            f"{source} holds a network {brief(preset)}, not one of {', '.join(PRESETS)}"
+            f"{source} holds a network {shown(preset)}, not one of {', '.join(PRESETS)}"
         )
     network = Network(*PRESETS[preset])
     wanted = {name: tuple(tensor.shape) for name, tensor in network.state_dict().items()}

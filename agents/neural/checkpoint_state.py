@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from oware_env.errors import OwareError
-from oware_env.files import brief, check_seal, parse_json, read_bytes
+from oware_env.errors import OwareError, shown
+from oware_env.files import check_seal, parse_json, read_bytes
 from oware_env.rules import Rules
 
 STATE = "state.json"
@@ -46,7 +46,7 @@ def parse_state(folder: Path, ours: Mapping[str, Any]) -> CheckpointState:
     for name, value in ours.items():
         if document.get(name) != value:
             raise OwareError(
-                f"checkpoint {folder} has {name} {brief(document.get(name))}, this program "
+                f"checkpoint {folder} has {name} {shown(document.get(name))}, this program "
                 f"reads {value}: another version wrote it"
             )
     try:
@@ -55,7 +55,7 @@ def parse_state(folder: Path, ours: Mapping[str, Any]) -> CheckpointState:
         raise OwareError(f"{path} is damaged: it is nested too deep") from None
     for name, (is_sound, words) in _KEYS.items():
         if name in document and not is_sound(document[name]):
-            raise OwareError(f"{path}: {name} must be {words}, not {brief(document[name])}")
+            raise OwareError(f"{path}: {name} must be {words}, not {shown(document[name])}")
     return CheckpointState(path, document)
 
 

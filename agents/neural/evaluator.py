@@ -12,8 +12,8 @@ from agents.neural.folded import fold, judge
 from agents.neural.forward import arrays_of, judge_inputs
 from agents.neural.network import Network
 from oware_env.encoding import network_input
-from oware_env.errors import OwareError
-from oware_env.files import brief, printable
+from oware_env.errors import OwareError, shown
+from oware_env.files import printable
 from oware_env.positions import Positions
 from oware_env.rules import Rules, initial_board, require_abapa
 
@@ -76,7 +76,7 @@ def use_one_thread() -> None:
 def check_device(device: str) -> None:
     """Raise OwareError unless torch can compute on the device: some hold shapes and no numbers."""
     if not isinstance(device, str):
-        raise OwareError(f"a device is text such as 'cpu' or 'cuda', not {brief(device)}")
+        raise OwareError(f"a device is text such as 'cpu' or 'cuda', not {shown(device)}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about kinds of devices that torch is giving up
@@ -85,4 +85,4 @@ def check_device(device: str) -> None:
     except Exception as error:  # each kind of device has its own: it cannot be used, whatever it is
         reason = printable(str(error).split("\n")[0])[:_REASON] or type(error).__name__
     if reason:
-        raise OwareError(f"device {brief(device)} cannot be used: {reason}")
+        raise OwareError(f"device {shown(device)} cannot be used: {reason}")

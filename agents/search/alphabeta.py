@@ -15,7 +15,7 @@ from agents.search.alphabeta_state import COMPLETED, IS_EXACT, MAX_DEPTH, Search
 from agents.search.evaluation import EVALUATIONS
 from agents.tablebase.probe import TableArrays
 from oware_env.errors import OwareError
-from oware_env.positions import Decisions, Positions
+from oware_env.positions import Decisions, Positions, checked_positions
 from oware_env.rules import Rules, require_abapa
 
 _SLICE_NODES = 1 << 13  # about a millisecond between two looks at the clock
@@ -73,6 +73,7 @@ class AlphaBeta:
 
     def decide(self, positions: Positions) -> Decisions:
         """The best move found in each of B running positions; see the class for the promises."""
+        positions = checked_positions(positions)
         count = len(positions.plies)
         moves = np.empty(count, np.int8)
         values = np.empty(count, np.float32)

@@ -7,13 +7,15 @@ node's mean, or as less where much of the policy has been tried (lc0 and KataGo:
 urgency).
 """
 
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
 
-from oware_env.errors import OwareError
+from oware_env.errors import OwareError, shown
 from oware_env.kernel import kernel
 
+_MOST = 1e9  # of a parameter
 GROWS_FROM = 100.0  # simulations from which the logarithm counts
 
 
@@ -35,9 +37,10 @@ def as_exploration(given: float | Exploration) -> Exploration:
     whole = given if isinstance(given, Exploration) else Exploration(given)
     *numbers, transpositions = whole
     for name, value in zip(Exploration._fields, numbers, strict=False):
-        if not 0.0 <= value < np.inf:
+        is_number = isinstance(value, Real) and not isinstance(value, bool)
+        if not (is_number and 0.0 <= value <= _MOST):
             what = "exploration" if name == "constant" else f"{name} of exploration"
-            raise OwareError(f"{what} must be a number of at least 0, not {value}")
+            raise OwareError(f"{what} must be a number of at least 0, not {shown(value)}")
     return Exploration._make([*map(np.float32, numbers), bool(transpositions)])
 
 

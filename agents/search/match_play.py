@@ -13,15 +13,21 @@ from agents.policy import draw_moves
 from agents.search.confidence import highest_bounds
 from agents.search.exploration import Exploration
 from agents.search.kept_trees import MOST_KEPT, Kept, KeptTrees
-from agents.search.mcts import Search
+from agents.search.mcts import MOST_SIMULATIONS, Search
 from agents.tablebase.probe import TableArrays
-from oware_env.errors import OwareError
-from oware_env.positions import Decisions, Positions
+from oware_env.errors import OwareError, shown
+from oware_env.positions import Decisions, Positions, checked_positions
 from oware_env.rules import Rules
 
-MOST_SIMULATIONS = 1 << 20  # of one timed move: a tree of 128 MB
 # How a move is chosen; the first is usual: it scored 58 % (docs/match_play.md).
 CHOICES = ("lcb", "visits")
+
+
+def _digits(number: float) -> str:
+    """The fewest digits that read back as this very number, without an exponent."""
+    if not isinstance(number, int | float):
+        return shown(number)
+    return np.format_float_positional(number, trim="-")
 
 
 class MatchPlay(NamedTuple):
@@ -33,8 +39,7 @@ class MatchPlay(NamedTuple):
     choice: str = CHOICES[0]  # of the move; see Mcts
 
     def __str__(self) -> str:
-        digits = "" if self.time is None else np.format_float_positional(self.time, trim="-")
-        limit = f"sims={self.sims}" if self.time is None else f"time={digits}"
+        limit = f"sims={self.sims}" if self.time is None else f"time={_digits(self.time)}"
         kept = ",reuse=yes" if self.reuse else ""
         return limit + kept + (f",choice={self.choice}" if self.choice != CHOICES[0] else "")
 
@@ -80,6 +85,7 @@ class Mcts:
 
     def decide(self, positions: Positions) -> Decisions:
         """Moves, policy = share of visits, value = mean value of the root."""
+        positions = checked_positions(positions)
         games = len(positions.plies)
         policy, values = np.empty((games, 6), np.float32), np.empty(games, np.float32)
         answers = Decisions(np.empty(games, np.int8), policy, values)
@@ -127,11 +133,15 @@ def match_player(
 
     Raises OwareError when not exactly one of ``sims`` and ``time`` is given, or a value is wrong.
     """
+    if not isinstance(play, MatchPlay):
+        raise OwareError(
+            f"how to play is a MatchPlay such as MatchPlay(sims=64), not {shown(play)}"
+        )
     sims, time, reuse, choice = play
     if (sims is None) == (time is None):
         raise OwareError(
             f"a tree search needs exactly one of sims and time, such as sims=64 or time=0.1, "
-            f"not sims={sims} and time={time}"
+            f"not sims={shown(sims)} and time={shown(time)}"
         )
     simulations = MOST_SIMULATIONS if sims is None else sims
     search = Search(evaluator, rules, simulations=simulations, exploration=exploration, table=table)

@@ -24,10 +24,11 @@ from agents.search.rounds import Leaves, expand, new_leaves, select
 from agents.search.transpositions import slots_for
 from agents.search.tree import Tree, new_tree, plant
 from agents.tablebase.probe import TableArrays
-from oware_env.errors import OwareError
+from oware_env.errors import OwareError, as_integer, shown
 from oware_env.positions import Positions
 from oware_env.rules import Rules, require_abapa
 
+MOST_SIMULATIONS = 1 << 20  # of one move: a tree of 128 MB
 SLICE = 8  # simulations between two looks at the clock
 # A tree has room for the root, a node a simulation, and six moves that a table may decide.
 SPARE_NODES = 7
@@ -79,11 +80,16 @@ class Search:
         exploration: float | Exploration = Exploration(),
         table: TableArrays | None = None,
     ) -> None:
-        if simulations < 1:
-            raise OwareError(f"a search needs at least 1 simulation, not {simulations}")
+        count = as_integer(simulations)
+        if count is None or count < 1:
+            raise OwareError(f"a search needs at least 1 simulation, not {shown(simulations)}")
+        if count > MOST_SIMULATIONS:
+            raise OwareError(
+                f"a search takes at most {MOST_SIMULATIONS:,} simulations, not {shown(simulations)}"
+            )
         self.evaluator = evaluator
         self.rules = require_abapa(rules)
-        self.simulations = simulations
+        self.simulations = count
         self.exploration = as_exploration(exploration)
         self._endings = rules.max_plies, table
         self._tree: Tree = new_tree(0, 1)

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agents.tablebase.index import count_boards, level_starts
-from oware_env.errors import OwareError
-from oware_env.files import brief
-from oware_env.positions import Positions
+from oware_env.errors import OwareError, as_integer, shown
+from oware_env.positions import Positions, checked_positions
 from oware_env.rules import SEEDS, Rules
 
 MOST_SEEDS = 24  # beyond it indices no longer fit the int32 of the successors
@@ -34,8 +33,8 @@ class Facts(NamedTuple):
 
 def is_whole(number: Any, least: int, most: int | None = None) -> bool:
     """Whether it is a whole number of a range, and no truth value."""
-    is_number = isinstance(number, int | np.integer) and not isinstance(number, bool)
-    return is_number and least <= number and (most is None or number <= most)
+    found = as_integer(number)
+    return found is not None and least <= found and (most is None or found <= most)
 
 
 def check_seeds(seeds: Any, least: int = 1) -> int:
@@ -43,7 +42,7 @@ def check_seeds(seeds: Any, least: int = 1) -> int:
     if not is_whole(seeds, least, MOST_SEEDS):
         raise OwareError(
             f"seeds must be a whole number from {least} to {MOST_SEEDS}, not "
-            f"{brief(seeds)}: a table of 20 seeds takes 7 GB of memory, and each further "
+            f"{shown(seeds)}: a table of 20 seeds takes 7 GB of memory, and each further "
             "seed half as much again"
         )
     return int(seeds)
@@ -53,11 +52,11 @@ def check_plies(plies: Any) -> tuple[int, int]:
     """A range of plies left that a table can be proved for; raises OwareError."""
     is_pair = isinstance(plies, tuple) and len(plies) == 2
     if not (is_pair and is_whole(plies[0], 0, MOST_PLIES) and is_whole(plies[1], plies[0])):
-        raise OwareError(f"plies must be a range such as (100, 400), not {brief(plies)}")
+        raise OwareError(f"plies must be a range such as (100, 400), not {shown(plies)}")
     first, last = plies
     if last > MOST_PLIES:
         raise OwareError(
-            f"a table covers at most {MOST_PLIES:,} plies left, not {brief(last)}: every "
+            f"a table covers at most {MOST_PLIES:,} plies left, not {shown(last)}: every "
             "ply is a pass over all boards"
         )
     return int(first), int(last)
@@ -71,7 +70,7 @@ def check_rules(rules: Any) -> Rules:
         and all(is_whole(choice, 0, _CHOICES - 1) for choice in rules[1:])
     )
     if not is_sound:
-        raise OwareError(f"rules must be those of {Rules()}, not {brief(rules)}")
+        raise OwareError(f"rules must be those of {Rules()}, not {shown(rules)}")
     return Rules(*map(int, rules))
 
 
@@ -88,7 +87,7 @@ def read_facts(facts: Mapping[str, Any], path: Path) -> Facts:
     except OwareError as error:
         raise _unsound(path, str(error)) from None
     if not is_whole(exact, 0, seeds):
-        raise _unsound(path, f"exact_seeds must be from 0 to {seeds}, not {brief(exact)}")
+        raise _unsound(path, f"exact_seeds must be from 0 to {seeds}, not {shown(exact)}")
     return Facts(rules, seeds, exact, first, last)
 
 
@@ -110,7 +109,7 @@ def check_arrays(arrays: Mapping[str, np.ndarray], facts: Facts, path: Path) -> 
         there = _described(arrays[name]) if name in arrays else "missing"
         here = f"{np.dtype(wanted[name][0])}{list(wanted[name][1])}" if name in wanted else "none"
         if there != here:
-            raise _unsound(path, f"{brief(name)} is {there}, its facts ask for {here}")
+            raise _unsound(path, f"{shown(name)} is {there}, its facts ask for {here}")
     _check_bounds(arrays["low"], arrays["high"], facts, path)
     _check_exact(arrays, facts, path)
 
@@ -160,19 +159,14 @@ def _unsound(path: Path, reason: str) -> OwareError:
     return OwareError(f"{path} is not a sound table: {reason}: delete it and build")
 
 
-def check_positions(positions: Positions, max_plies: int) -> None:
-    """Refuse boards that no kernel can look up. Raises OwareError that names the first row."""
-    boards, plies, _ = positions
+def check_positions(positions: Positions, max_plies: int) -> Positions:
+    """The positions, when a kernel can look them up. Raises OwareError that names the first row."""
+    positions = checked_positions(positions)
     if not is_whole(max_plies, 0, 2**31 - 1):
-        raise OwareError(f"max_plies must be a whole number, not {brief(max_plies)}")
-    if boards.dtype != np.int8 or boards.shape != (len(plies), 14) or plies.ndim != 1:
-        raise OwareError(
-            f"boards must be int8[B, 14] and plies one a board, not {_described(boards)} and "
-            f"{_described(plies)}"
-        )
+        raise OwareError(f"max_plies must be a whole number, not {shown(max_plies)}")
+    boards = positions.boards
     held = boards[:, :12].sum(axis=1, dtype=np.int64)
     if boards.size and (boards.min() < 0 or held.max() > SEEDS):
         row = int(((boards < 0).any(axis=1) | (held > SEEDS)).argmax())
-        raise OwareError(
-            f"a board holds 0 to {SEEDS} seeds, not {boards[row].tolist()} in row {row}"
-        )
+        raise OwareError(f"row {row}: a board holds 0 to {SEEDS} seeds, not {boards[row].tolist()}")
+    return positions

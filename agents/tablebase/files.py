@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from agents.tablebase.checks import check_rules, check_seeds
-from oware_env.errors import OwareError
-from oware_env.files import brief, is_folder, parse_json, said
+from oware_env.errors import OwareError, shown
+from oware_env.files import is_folder, parse_json, said
 from oware_env.rules import AWARI, Rules, describe_rules
 
 FORMAT = 2
@@ -128,7 +128,7 @@ def _checked_contents(path: Path) -> Contents:
     facts = parse_json(header.pop("__metadata__")["facts"])
     if facts["format"] != FORMAT:
         raise OwareError(
-            f"{path} has format {brief(facts['format'])}, this program reads {FORMAT}: "
+            f"{path} has format {shown(facts['format'])}, this program reads {FORMAT}: "
             "delete it and build"
         )
     _check_places(header, length)

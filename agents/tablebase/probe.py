@@ -109,7 +109,7 @@ class Tablebase:
 
         Raises OwareError for what is no board.
         """
-        check_positions(positions, max_plies)
+        positions = check_positions(positions, max_plies)
         left = max_plies - positions.plies.astype(np.int64)
         low, high = np.empty(len(left), np.int8), np.empty(len(left), np.int8)
         _probe_all(positions.boards, left, self.arrays, low, high)
@@ -132,7 +132,7 @@ class Tablebase:
         The margin of a position is at least the greatest low and at most the greatest high.
         Raises OwareError as :meth:`bounds` does.
         """
-        check_positions(positions, max_plies)
+        positions = check_positions(positions, max_plies)
         left = max_plies - positions.plies.astype(np.int64)
         lows, highs = np.empty((len(left), 6), np.int8), np.empty((len(left), 6), np.int8)
         rules = self.rules

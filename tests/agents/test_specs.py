@@ -13,6 +13,7 @@ from agents.neural.network import build_network
 from agents.roster import CHAMPION, ROSTER, identity, parse_spec
 from agents.search.alphabeta import AlphaBeta
 from agents.search.match_play import MatchPlay
+from agents.trained import load_agent
 from oware_env.errors import OwareError
 from oware_env.rules import Rules
 
@@ -190,3 +191,17 @@ def test_the_identity_of_other_agents_is_their_normal_form(here):
     assert "there is no run" in refusal(identity, "./none:sims=3")
     write_checkpoint(here / "odd", {"other": {}}, {})
     assert "odd/state.json lists no file 'ema'" in refusal(identity, "odd")
+
+
+@pytest.mark.parametrize(
+    "spec", ["mcts:sims=2", "alphabeta:depth=1", "champion", "champion:sims=2"]
+)
+def test_positions_that_are_none_are_refused_by_every_search(spec):
+    agent = agents.make(spec)
+    for positions in (None, 7, [], (1, 2), ([[0] * 13], [0], [0]), ([[0.5] * 14], [0], [0])):
+        refusal(agent.decide, positions)
+
+
+@pytest.mark.parametrize("path", [None, 7, b"runs", ["runs"]])
+def test_a_folder_that_is_no_text_is_refused(path):
+    assert "a run is a folder such as 'runs/NAME', not " in refusal(load_agent, path)

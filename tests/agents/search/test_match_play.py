@@ -136,3 +136,28 @@ def test_settings_read_as_in_a_spec():
     assert (
         str(MatchPlay(time=0.5, reuse=True, choice="visits")) == "time=0.5,reuse=yes,choice=visits"
     )
+
+
+@pytest.mark.parametrize(
+    ("play", "message"),
+    [
+        (MatchPlay(sims="8"), "at least 1 simulation, not '8'"),
+        (MatchPlay(sims=2.5), "at least 1 simulation, not 2.5"),
+        (MatchPlay(sims=True), "at least 1 simulation, not True"),
+        (MatchPlay(sims=10**5000), "at most 1,048,576 simulations, not int of very many digits"),
+        (MatchPlay(time="1"), "time must be a number of seconds above 0, not '1'"),
+        (MatchPlay(time=float("inf")), "time must be a number of seconds above 0, not inf"),
+        ("sims=8", "how to play is a MatchPlay such as MatchPlay(sims=64), not 'sims=8'"),
+        (None, "how to play is a MatchPlay"),
+    ],
+)
+def test_malformed_settings_of_a_search_are_one_line(play, message):
+    with pytest.raises(OwareError) as caught:
+        match_player(RolloutEvaluator(Rules()), Rules(), play)
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("exploration", ["1", None, True, [], 10**400, float("nan"), -1])
+def test_an_exploration_that_is_no_number_is_one_line(exploration):
+    with pytest.raises(OwareError, match="exploration must be a number of at least 0, not "):
+        match_player(RolloutEvaluator(Rules()), Rules(), MatchPlay(sims=8), exploration=exploration)

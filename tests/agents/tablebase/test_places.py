@@ -280,8 +280,8 @@ def test_a_lock_that_is_removed_is_not_held_twice(tmp_path):
         np.full((1, 14), 127, np.int8),
         np.zeros((1, 13), np.int8),
         np.zeros((2, 14), np.int8),
-        np.zeros((1, 14), np.float64),
-        np.zeros((1, 14), np.int64),
+        np.full((1, 14), 0.5),
+        np.full((1, 14), 256),
         np.zeros((0, 0), np.int8),
     ],
 )
