@@ -21,7 +21,7 @@ from agents.base import Agent
 from agents.roster import network_folder, parse_spec
 from agents.tablebase.checks import MOST_SEEDS
 from agents.tablebase.probe import Tablebase
-from oware_env.errors import OwareError
+from oware_env.errors import OwareError, whole_number
 from oware_env.notation import move_letter
 from oware_env.positions import Decisions, Positions
 from oware_env.rules import Rules
@@ -95,8 +95,10 @@ def grade_agent(
     """Grade an agent by source and number of seeds, and find its ten worst moves of each source.
 
     ``trained_with`` is as in :class:`Report`; see :func:`training_table`. Raises OwareError when
-    the number of games is not even and positive.
+    the number of games is not even and positive, or another one is no whole number.
     """
+    for name, value in sample._asdict().items():
+        whole_number(name, value)
     rows: list[Graded] = []
     worst: list[Worst] = []
     sources = examine_uniform(table, sample, rules), examine_games(agent, table, sample, rules)

@@ -251,3 +251,11 @@ def test_a_run_that_names_no_table_is_refused_in_one_line(tmp_path, config):
     write_checkpoint(tmp_path / "run", {"ema": {}}, {"config": config})
     with pytest.raises(OwareError, match=r"state.json: config.selfplay.table names no table"):
         training_table(str(tmp_path / "run"))
+
+
+@pytest.mark.parametrize("name", Sample._fields)
+@pytest.mark.parametrize("value", [-1, 2.5, "7", None, True, 2**63])
+def test_a_sample_of_no_whole_number_is_refused(name, value):
+    sample = SMALL._replace(**{name: value})
+    with pytest.raises(OwareError, match=rf"{name} must be (a whole number|at most)"):
+        grade_agent(agents.make("random"), None, sample)

@@ -346,7 +346,7 @@ def odd_tensor(choose, tensor):
     values = (0.0, 1e30, float("nan"), float("-inf"))
     return choose.choice(
         [
-            tensor.to(choose.choice(kinds)).clone(),
+            torch.ones(tensor.shape, dtype=choose.choice(kinds)),
             tensor.flatten().clone(),
             tensor.flatten()[:-1].clone(),
             torch.full(tensor.shape, choose.choice(values)),
