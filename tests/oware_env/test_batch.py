@@ -160,6 +160,8 @@ def test_a_house_that_does_not_feed_is_refused_with_the_reason():
         (np.array(["A"] * 4), "not <U1 of shape (4,)"),
         (0, "not int64 of shape ()"),
         (None, "not object of shape ()"),
+        ([True, 0, 0, 0], "not bool of shape (4,)"),
+        (np.full(4, np.nan), "not float64 of shape (4,)"),
     ],
 )
 def test_moves_of_a_wrong_type_or_shape_are_refused(moves, found):
@@ -229,6 +231,8 @@ def test_seeds_name_different_games():
         ({"size": 2, "seed": 1.5}, "not 1.5"),
         ({"size": 2, "seed": 2**64}, "not 18446744073709551616"),
         ({"size": 2, "seed": None}, "not None"),
+        ({"size": 2, "seed": 10**5000}, "not a number of 16610 bits"),
+        ({"size": 2**40}, "the number of games of a batch must be at most 16777216, not 109951"),
         ({"size": 2, "rules": AWARI}, "games are played under abapa, not awari"),
         ({"size": 2, "rules": Rules(max_plies=0)}, "max_plies must be between 1"),
     ],
@@ -237,3 +241,16 @@ def test_a_wrong_argument_is_refused(arguments, message):
     with pytest.raises(OwareError) as caught:
         Batch(**arguments)
     assert message in str(caught.value)
+
+
+def test_rows_and_arrays_that_are_not_there_are_refused():
+    batch = Batch(4)
+    for row in (4, -1, True, 1.0, None):
+        with pytest.raises(OwareError, match=r"^row must be "):
+            batch.state(row)
+    frozen = np.zeros((4, 6), np.int8)
+    frozen.flags.writeable = False
+    with pytest.raises(OwareError, match="out must be an array that can be written"):
+        batch.legal_mask(frozen)
+    with pytest.raises(OwareError, match="moves cannot be made an array: "):
+        batch.step([0, [1, 2], 3, 4])

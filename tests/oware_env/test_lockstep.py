@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from oware_env.errors import OwareError
 from oware_env.lockstep import Lockstep, open_randomly, play_randomly
 from oware_env.positions import (
     DRAW_MOVE,
@@ -234,3 +235,39 @@ def test_random_play_stops_at_the_number_of_moves_or_at_the_limit(limit):
     board, moves = initial_board(), np.full(12, -1, np.int8)
     assert play_randomly(board, 0, moves, np.uint64(7), limit) == min(limit, 12)
     assert (moves >= 0).sum() == min(limit, 12)
+
+
+@pytest.mark.parametrize(
+    ("moves", "found"),
+    [
+        ([0.0] * 3, "float64 of shape"),
+        (np.full(3, np.nan), "float64 of shape"),
+        ([True, 0, 0], "bool of shape"),
+        (None, "object of shape"),
+    ],
+)
+def test_moves_that_are_no_integers_change_nothing(moves, found):
+    games = Lockstep(*start(3))
+    with pytest.raises(OwareError, match=f"3 games run: moves must be 3 integers.*not {found}"):
+        games.play(moves)
+    assert games.running == 3 and not games.positions().plies.any()
+
+
+def test_what_games_are_started_and_stopped_with_is_checked():
+    positions, south = start(3)
+    for other in (positions._replace(boards=positions.boards * 0.3), tuple(positions[:2]), None):
+        with pytest.raises(OwareError, match=r"boards must be numbers that int8|must be Positions"):
+            Lockstep(other, south)
+    for other in (south[:2], [1, 0, 1], np.ones(3), None):
+        with pytest.raises(OwareError, match="south_to_move must be 3 booleans, one a game, not"):
+            Lockstep(positions, other)
+    games, scores = Lockstep(positions, south), np.tile([30, 18], (3, 1))
+    for other in (south[:2], [0, 1, 2], None):
+        with pytest.raises(OwareError, match="rows must be 3 booleans, one a game, not"):
+            games.stop(other, scores)
+    for other in (scores[:2], scores * 1.0, scores * 2, None):
+        with pytest.raises(OwareError, match="scores must be "):
+            games.stop(np.ones(3, np.bool_), other)
+    with pytest.raises(OwareError, match="row must be at most 2, not 3"):
+        games.state(3)
+    assert games.running == 3 and not games.scores.any()

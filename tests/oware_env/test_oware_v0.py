@@ -10,13 +10,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gymnasium.spaces import Box
+from pettingzoo.utils.conversions import turn_based_aec_to_parallel
 
 from oware_env import AWARI, IllegalMove, OwareError, Rules, State, oware_v0
 from oware_env.notation import Placement, format_position
 
 with warnings.catch_warnings():  # pettingzoo.test warns about its own imports
     warnings.simplefilter("ignore")
-    from pettingzoo.test import api_test, render_test, seed_test
+    from pettingzoo.test import api_test, render_test, seed_test, state_test
 
 AGENTS = ["player_0", "player_1"]
 MAKERS = [oware_v0.env, oware_v0.raw_env]
@@ -28,6 +30,8 @@ DICT_NOTICES = {
 }
 LOOP = "1-0-0-0-0-0-1-0-0-0-0-0-23-23-S"
 SOUTH_WON = "0-0-0-0-0-0-0-0-0-0-0-1-27-20-N"
+
+HUGE = pytest.param(10**5000, id="huge")
 
 every_maker = pytest.mark.parametrize("make", MAKERS)
 every_mask_place = pytest.mark.parametrize("mask_in", MASK_PLACES)
@@ -82,6 +86,16 @@ def snapshot(env):
 
 
 # PettingZoo's own tests
+
+
+@every_mask_place
+@pytest.mark.parametrize(("observation", "size"), [("counts", 16), ("onehot", 172)])
+def test_state_test_passes(mask_in, observation, size):
+    made = [oware_v0.env(mask_in=mask_in, observation=observation) for _ in range(2)]
+    assert made[0].state_space == Box(0.0, 1.0, (size,), np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        state_test(made[0], turn_based_aec_to_parallel(made[1]))
 
 
 @every_maker
@@ -494,3 +508,86 @@ def test_an_unknown_agent_and_a_bad_seed_are_named():
     env.reset()
     with pytest.raises(OwareError, match="no agent 'player_2'"):
         env.observe("player_2")
+
+
+@every_maker
+@every_mask_place
+def test_state_is_souths_view_and_who_is_to_move(make, mask_in):
+    env = make(mask_in=mask_in)
+    env.reset(options={"position": "0-0-0-0-0-3-1-1-1-0-0-1-21-20-S"})
+    seen = []
+    while env.agents:
+        state = env.state()
+        souths = env.observe("player_0")
+        souths = souths["observation"] if isinstance(souths, dict) else souths
+        assert state.tolist() == [*souths.tolist(), float(env.game_state.south_to_move)]
+        assert env.state_space.contains(state) and env.state() is not state
+        seen.append(state.tolist())
+        env.step(None if env.terminations[env.agent_selection] else 5)
+    assert len(seen) == 3 and [state[-1] for state in seen] == [1.0, 0.0, 0.0]
+
+
+def test_wrappers_and_conversions_hand_state_on():
+    env = turn_based_aec_to_parallel(oware_v0.env(mask_in="info"))
+    env.reset(seed=0)
+    assert env.state_space.contains(env.state()) and env.state()[-1] == 1.0
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        True,
+        np.bool_(True),
+        1.0,
+        np.float32(2),
+        float("nan"),
+        "A",
+        b"A",
+        [2],
+        np.array([2]),
+        np.array(True),
+        np.timedelta64(2, "s"),
+        HUGE,
+        6,
+        2**64,
+        object(),
+    ],
+    ids=lambda action: type(action).__name__,
+)
+def test_an_action_that_is_no_house_changes_nothing(action):
+    raw, env = oware_v0.raw_env(), oware_v0.env()
+    for each in (raw, env):
+        each.reset(seed=0)
+    with pytest.raises(IllegalMove, match="legal moves: A B C D E F") as caught:
+        raw.step(action)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 400
+    with pytest.raises(AssertionError, match="action is not in action space"):
+        env.step(action)
+    assert raw.game_state == env.game_state == State.initial()
+
+
+@pytest.mark.parametrize("action", [2, np.int8(2), np.int64(2), np.array(2, np.int32)])
+def test_a_house_is_any_integer(action):
+    for env in (oware_v0.raw_env(), oware_v0.env()):
+        env.reset()
+        env.step(action)
+        assert env.game_state == State.initial().play(2)
+
+
+@pytest.mark.parametrize(
+    "seed", [-1, 2**64, HUGE, True, 1.0, float("nan"), "7", [1], np.array(3), np.float64(2)]
+)
+def test_a_seed_of_other_than_64_bits_is_refused_by_name(seed):
+    env = oware_v0.raw_env()
+    env.reset(seed=2**64 - 1)
+    with pytest.raises(OwareError, match=r"^seed must be ") as caught:
+        env.reset(seed=seed)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("name", ["render_mode", "rules", "observation", "mask_in", "reward"])
+@pytest.mark.parametrize("value", [np.array([1, 2]), [], {}, HUGE, True, b"obs", object()])
+def test_an_argument_of_any_other_type_is_refused_by_name(name, value):
+    with pytest.raises(OwareError, match=f"^{name} must be ") as caught:
+        oware_v0.env(**{name: value})
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 300

@@ -159,3 +159,38 @@ def test_nothing_is_changed_to_fit_the_documented_types(change, message):
     assert as_positions(**given).boards.dtype == np.int8
     with pytest.raises(OwareError, match=message):
         as_positions(**(given | change))
+
+
+@pytest.mark.parametrize(
+    ("place", "values", "message"),
+    [
+        (0, np.full((2, 14), 4.5), "boards must be whole numbers of int8, not"),
+        (0, np.full((2, 14), 260), "boards must be whole numbers of int8, not"),
+        (0, np.full((2, 14), -1), "row 0: a board holds 0 to 48 seeds in each place, not"),
+        (0, [[4] * 14, [4] * 13], "boards must be an array, not"),
+        (0, np.full((2, 14), np.nan), "boards must be whole numbers of int8, not"),
+        (1, [False, True], "plies must be whole numbers of int32, not"),
+        (1, [0, 2**31], "plies must be whole numbers of int32, not"),
+        (1, [0, -3], "row 1: a ply is at least 0, not -3"),
+        (2, [0, -1], "keys must be whole numbers of uint64, not"),
+        (2, [0, 2**64], "keys must be whole numbers of uint64, not"),
+        (2, ["a", "b"], "keys must be whole numbers of uint64, not"),
+        (2, [None, None], "keys must be whole numbers of uint64, not"),
+    ],
+)
+def test_positions_keep_every_number_or_are_refused(place, values, message):
+    given = [np.tile(initial_board(), (2, 1)), [0, 0], [1, 2]]
+    given[place] = values
+    with pytest.raises(OwareError, match=message) as caught:
+        positions.as_positions(*given)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 400
+
+
+def test_positions_of_the_documented_types_are_taken_as_they_are():
+    made = positions.as_positions(np.tile(initial_board(), (2, 1)), [0, 3], [1, 2])
+    assert positions.checked_positions(made) is made
+    again = positions.checked_positions(tuple(array.tolist() for array in made))
+    assert all(np.array_equal(one, other) for one, other in zip(made, again, strict=True))
+    for other in (None, made.boards, made[:2], [1, 2, 3]):
+        with pytest.raises(OwareError, match=r"positions must be Positions\(boards, plies, keys\)"):
+            positions.checked_positions(other)

@@ -296,7 +296,24 @@ def test_a_bad_argument_is_refused_in_one_line(arguments, message):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("action", [6, -1, 1.0, "A", None, np.array([1])])
+@pytest.mark.parametrize(
+    "action",
+    [
+        6,
+        -1,
+        1.0,
+        "A",
+        None,
+        np.array([1]),
+        True,
+        np.bool_(True),
+        np.timedelta64(2, "s"),
+        2**64,
+        float("nan"),
+        10**5000,
+    ],
+    ids=lambda action: type(action).__name__,
+)
 def test_an_action_that_is_no_house_is_refused(action):
     env = OwareSingleAgentEnv()
     env.reset(seed=0)
@@ -320,11 +337,28 @@ def test_a_bad_reset_is_refused_and_the_episode_goes_on():
     before = env.state
     with pytest.raises(OwareError, match="unknown reset option 'positions'"):
         env.reset(options={"positions": EMPTY_C})
-    with pytest.raises(OwareError, match="seed must be a whole number"):
-        env.reset(seed=-1)
+    for seed in (-1, True, 1.0, np.array(3), "7", 2**64, 10**5000):
+        with pytest.raises(OwareError, match="seed must be "):
+            env.reset(seed=seed)
     assert env.state == before and env.learner_is_south
     env.step(0)
 
 
 def test_it_is_a_gymnasium_environment():
     assert isinstance(OwareSingleAgentEnv().unwrapped, gymnasium.Env)
+
+
+def test_the_position_has_the_name_that_the_two_agent_environment_gives_it():
+    env = OwareSingleAgentEnv()
+    env.reset(seed=0, options={"position": EMPTY_C, "ply": 30})
+    assert env.game_state == env.state == State.parse(EMPTY_C, ply=30)
+
+
+def test_an_opponent_that_counts_as_false_still_plays():
+    class Empty(list):
+        def __call__(self, positions):
+            return np.full(len(positions.plies), 5)
+
+    env = OwareSingleAgentEnv(Empty(), seat="north")
+    env.reset(seed=0)
+    assert env.game_state == State.initial().play(5)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers import TimeLimit
 
 from oware_env import Rules, State
 from oware_env.episode import observe, random_opponent
@@ -43,10 +44,14 @@ class SameOptions(gymnasium.Wrapper):
         return self.env.reset(seed=seed, options=self.options or options)
 
 
-def sync(size, mode=AutoresetMode.NEXT_STEP, options=None, **arguments):
+def sync(size, mode=AutoresetMode.NEXT_STEP, options=None, limit=None, **arguments):
     """The reference: single environments, stepped one by one by Gymnasium."""
-    make = [lambda: SameOptions(OwareSingleAgentEnv(**arguments), options)] * size
-    return SyncVectorEnv(make, autoreset_mode=mode)
+
+    def make():
+        env = SameOptions(OwareSingleAgentEnv(**arguments), options)
+        return env if limit is None else TimeLimit(env, limit)
+
+    return SyncVectorEnv([make] * size, autoreset_mode=mode)
 
 
 def some_actions(random, env, illegal=0.02):
@@ -71,7 +76,7 @@ def check_same(ours, theirs, steps, seed=3, options=None, illegal=0.02):
         step = ours.step(actions)
         assert data_equivalence(step, theirs.step(actions), exact=True)
         assert ours.observation_space.contains(step[0])
-        ended = step[2]
+        ended = step[2] | step[3]
         ends += ended.sum()
         if ours.autoreset_mode == AutoresetMode.DISABLED and ended.any():
             resets = [env.reset(options={"reset_mask": ended.copy()}) for env in (ours, theirs)]
@@ -94,6 +99,23 @@ def test_rows_that_end_by_every_rule_are_those_of_the_single_environment(mode):
     ours = OwareVectorEnv(8, last_legal, "alternate", rules, reward="margin", autoreset_mode=mode)
     theirs = sync(8, mode, opponent=last_legal, seat="alternate", rules=rules, reward="margin")
     assert check_same(ours, theirs, steps=200, illegal=0.0) > 30
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("seat", SEATS)
+def test_max_episode_steps_truncates_as_gymnasiums_time_limit_does(mode, seat):
+    rules = Rules(max_plies=30)
+    for limit in (1, 15, 25):  # before the end of the game, at it and never
+        arguments = {"seat": seat, "rules": rules}
+        ours = OwareVectorEnv(8, autoreset_mode=mode, max_episode_steps=limit, **arguments)
+        assert check_same(ours, sync(8, mode, limit=limit, **arguments), steps=60) > 15
+
+
+def test_without_a_limit_of_steps_no_row_is_truncated():
+    env = OwareVectorEnv(4)
+    env.reset(seed=0)
+    for _ in range(60):
+        assert not env.step(env.action_masks().argmax(axis=1))[3].any()
 
 
 def test_one_row_alone_is_a_single_environment():

@@ -78,11 +78,44 @@ def test_an_action_outside_the_houses_names_its_row(mode, action):
         (["A"] * 20, "<U1 of shape (20,)"),
         (3, "int64 of shape ()"),
         (None, "object of shape ()"),
+        ([True] + [0] * 19, "bool of shape (20,)"),
+        ([np.bool_(True)] + [0] * 19, "bool of shape (20,)"),
+        ([2**70] * 20, "object of shape (20,)"),
+        (np.zeros(20, "m8[s]"), "timedelta64[s] of shape (20,)"),
     ],
 )
 def test_actions_of_a_wrong_type_or_shape_are_refused(actions, found):
     message = refused(OwareVectorEnv.step, in_play(), actions)
     assert message == f"actions must be 20 integers, one a row, not {found}"
+
+
+class Unreadable:
+    def __array__(self, *arguments, **keywords):
+        raise RuntimeError("this tensor requires grad:\nuse detach()")
+
+
+@pytest.mark.parametrize("answer", [[[0], [1, 2]] * 10, Unreadable()])
+def test_what_is_no_array_is_refused_by_name(answer):
+    message = refused(OwareVectorEnv.step, in_play(), answer)
+    assert message.startswith("actions cannot be made an array: ")
+    env = in_play(steps=0)
+    env.opponent.spoil = lambda moves: answer
+    message = refused(OwareVectorEnv.step, env, np.zeros(20, int))
+    assert message.startswith("the moves of opponent Spoiler() cannot be made an array: ")
+
+
+@pytest.mark.parametrize("kind", ["i1", "u1", ">i2", "i4", ">i8", "u8"])
+def test_moves_may_be_integers_of_any_type(kind):
+    env, twin = in_play(steps=0), in_play(steps=0)
+    env.opponent.spoil = lambda moves: moves.astype(kind)
+    actions = env.action_masks().argmax(axis=1)
+    assert data_equivalence(env.step(actions.astype(kind)), twin.step(actions), exact=True)
+
+
+@pytest.mark.parametrize("row", [-1, 20, True, 1.0, None, "0", 2**70, [0]])
+def test_a_row_that_is_not_there_is_refused(row):
+    with pytest.raises(OwareError, match=r"^row must be (at most 19|a whole number)"):
+        in_play(steps=0).state(row)
 
 
 def test_a_step_needs_a_reset():
@@ -199,6 +232,17 @@ def test_an_error_inside_the_opponent_comes_out_as_it_is_and_nothing_has_moved()
         ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
         ({"seed": 1.5}, "seed must be a whole number of at least 0, not 1.5"),
         ({"seed": "7"}, "seed must be a whole number of at least 0, not '7'"),
+        ({"seed": True}, "seed must be a whole number of at least 0, not True"),
+        ({"seed": 2**64}, "seed must be at most 18446744073709551615, not 18446744073709551616"),
+        ({"seed": 2**64 - 1}, "seed must be at most 18446744073709551614 for 2 rows, not"),
+        ({"seed": 10**5000}, "seed must be at most 18446744073709551615, not a number of 16610"),
+        ({"num_envs": 2**40}, "num_envs must be at most 1048576, not 1099511627776"),
+        ({"max_episode_steps": 0}, "max_episode_steps must be a whole number of at least 1, not 0"),
+        ({"max_episode_steps": 5.0}, "max_episode_steps must be a whole number of at least 1, not"),
+        ({"seat": np.array(["south", "north"])}, "seat must be 'south', 'north' or 'alternate', n"),
+        ({"rules": Rules(max_plies=2.5)}, "max_plies must be a whole number, not 2.5"),
+        ({"rules": Rules(slam=np.ones(2))}, "slam must be a whole number, not array([1., 1.])"),
+        ({"rules": np.eye(9)}, "rules must be a Rules value such as Rules(max_plies=400), not"),
         (
             {"autoreset_mode": "next"},
             "autoreset_mode must be a gymnasium.vector.AutoresetMode, not",
@@ -217,6 +261,12 @@ def test_a_bad_argument_is_refused_in_one_line(arguments, message):
     [
         ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
         ({"seed": [1, 2]}, "a list of seeds needs one for each of 20 rows, not 2"),
+        ({"seed": np.array(3)}, "seed must be a whole number of at least 0, not array(3)"),
+        ({"seed": np.zeros(20)}, "the seed of row 0 must be a whole number of at least 0, not"),
+        ({"seed": [2**64] * 20}, "the seed of row 0 must be at most 18446744073709551615, not"),
+        ({"options": {"ply": 10**5000}}, "ply must be between 0 and max_plies 400, not a number"),
+        ({"options": {"position": np.eye(9)}}, "a position must be text such as 4-4-4-4"),
+        ({"options": {np.ones(3).tobytes(): 1}}, "unknown reset option b'"),
         (
             {"seed": [1] * 19 + [-3]},
             "the seed of row 19 must be a whole number of at least 0, not -3",

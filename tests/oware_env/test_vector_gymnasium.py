@@ -38,6 +38,17 @@ def test_gymnasium_makes_it_by_its_id(arguments):
     assert gymnasium.make_vec("Oware-v0", num_envs=2, autoreset_mode="SameStep").num_envs == 2
 
 
+def test_make_vec_takes_max_episode_steps_as_make_does():
+    envs = gymnasium.make_vec("Oware-v0", num_envs=2, max_episode_steps=5)
+    env = gymnasium.make("Oware-v0", max_episode_steps=5)
+    envs.reset(seed=0), env.reset(seed=0)
+    for step in range(1, 6):
+        truncations = envs.step(np.array([step, step]))[3]
+        assert truncations.tolist() == [step == 5] * 2 and env.step(step)[3] == (step == 5)
+    assert envs.spec.kwargs["max_episode_steps"] == 5
+    assert gymnasium.make_vec(envs.spec).max_episode_steps == 5
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_it_says_what_gymnasium_asks_of_a_vector_environment(mode):
     env = OwareVectorEnv(3, autoreset_mode=mode)
