@@ -171,6 +171,180 @@ def test_a_cache_folder_in_use_does_not_grow_old(cache_base):
 
 
 @pytest.fixture
+def nothing_said(monkeypatch):
+    """As in a process that has not said yet that its kernels are not kept."""
+    monkeypatch.setattr(kernel, "_has_said", False)
+
+
+def said_once(capsys):
+    """The one line on standard error; standard output stays for results."""
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err.count("\n") == 1
+    assert captured.err.startswith("note: compiled kernels cannot be kept (")
+    assert "set NUMBA_CACHE_DIR to a folder that can be written" in captured.err
+    return captured.err
+
+
+@pytest.mark.parametrize("place", ["file", "file/below", "x" * 300, "null\0byte"])
+def test_a_cache_folder_that_cannot_be_made_is_done_without(
+    place, tmp_path, monkeypatch, capsys, nothing_said
+):
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / place))
+    assert kernel._open_cache() is None and kernel._open_cache() is None
+    assert re.split("[/\0]", place)[0] in said_once(capsys)
+
+
+def test_a_cache_folder_that_cannot_be_written_is_done_without(
+    cache_base, monkeypatch, capsys, nothing_said
+):
+    def refuse(**_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(kernel.tempfile, "TemporaryFile", refuse)
+    assert kernel._open_cache() is None
+    assert f"{cache_base}/kernels-{kernel.source_key()}: Permission denied" in said_once(capsys)
+
+
+@pytest.fixture
+def read_only_installation(monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+
+
+@pytest.mark.parametrize("home", ["file", None, "", "not/absolute"])
+def test_without_a_home_that_can_be_written_there_is_no_cache(
+    home, tmp_path, monkeypatch, capsys, nothing_said, read_only_installation
+):
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    (tmp_path / "file").touch()
+    monkeypatch.chdir(tmp_path)
+    if home is None:
+        monkeypatch.setattr(kernel.Path, "home", no_home)
+    else:
+        monkeypatch.setenv("HOME", str(tmp_path / home) if home == "file" else home)
+        if home == "":  # stands for the root folder
+            monkeypatch.setattr(kernel.Path, "home", lambda: tmp_path / "file")
+    assert kernel._open_cache() is None
+    said_once(capsys)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("configured", ["", "relative/folder", "."])
+def test_a_cache_home_that_is_no_absolute_path_is_ignored(
+    configured, tmp_path, monkeypatch, read_only_installation
+):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", configured)
+    assert kernel._open_cache().parent == tmp_path / ".cache" / "oware"
+    assert not list((tmp_path / "here").iterdir())
+
+
+def test_where_the_first_folder_cannot_be_made_the_home_is_used(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(
+        kernel, "_cache_bases", lambda: iter([tmp_path / "file" / "below", tmp_path / "home"])
+    )
+    assert kernel._open_cache().parent == tmp_path / "home"
+
+
+def test_old_caches_that_another_process_deletes_meanwhile_are_no_matter(cache_base, monkeypatch):
+    gone = [cache_base / f"kernels-{number}" for number in range(3)]
+    monkeypatch.setattr(kernel.Path, "glob", lambda *_: iter(gone))
+    assert kernel._open_cache().is_dir()
+
+
+def test_kernels_compile_in_memory_without_a_folder(monkeypatch):
+    monkeypatch.setattr(kernel, "CACHE", None)
+    monkeypatch.setattr(kernel, "_marks", set())
+    assert kernel.kernel(lambda x: x + 1)(2) == 3
+    assert kernel.is_uncompiled() and not kernel.is_marked("training-is-compiled")
+    kernel.mark("training-is-compiled")
+    assert kernel.is_marked("training-is-compiled") and not kernel.is_marked("other")
+
+
+def test_a_mark_is_seen_by_other_processes_and_survives_a_deleted_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernel, "CACHE", tmp_path / "kernels-key")
+    monkeypatch.setattr(kernel, "_marks", set())
+    assert not kernel.is_marked("done") and kernel.is_uncompiled()
+    kernel.mark("done")
+    monkeypatch.setattr(kernel, "_marks", set())  # another process
+    assert kernel.is_marked("done") and not kernel.is_marked("x" * 300)
+    kernel.mark("x" * 300)
+    assert kernel.is_marked("x" * 300)
+
+
+def test_an_import_never_fails_for_want_of_a_folder(tmp_path):
+    script = "import oware_env, oware_env.kernel as k; print(k.CACHE, k.is_uncompiled())"
+    (tmp_path / "file").touch()
+    result = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=ROOT,
+        env=clean_environment(NUMBA_CACHE_DIR=str(tmp_path / "file")),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result.stdout == "None True\n"
+    assert result.stderr.count("\n") == 1 and result.stderr.startswith("note: compiled kernels")
+
+
+def twice(x):
+    return 2 * x
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """Compile ``twice`` anew, as a new process does, in a cache of its own; its answer to 4."""
+    monkeypatch.setattr(kernel, "CACHE", tmp_path)
+
+    def answer_of_a_new_process():
+        compiled = kernel.kernel(twice)
+        return compiled(4), sum(compiled.stats.cache_hits.values())
+
+    assert answer_of_a_new_process() == (8, 0) and answer_of_a_new_process() == (8, 1)
+    return answer_of_a_new_process
+
+
+@pytest.mark.parametrize("ending", [".nbi", ".nbc"])
+@pytest.mark.parametrize("content", [b"", b"cut", None])
+def test_a_damaged_cache_file_is_compiled_anew(kept, tmp_path, ending, content):
+    (path,) = tmp_path.rglob(f"*{ending}")
+    path.write_bytes(path.read_bytes()[:-40] if content is None else content)
+    assert kept() == (8, 0)
+    assert kept() == (8, 1), "what was compiled anew was not kept"
+
+
+def test_a_full_disk_costs_the_cache_but_no_call(kept, tmp_path, monkeypatch, capsys, nothing_said):
+    def refuse(*_):
+        raise OSError(28, "No space left on device")
+
+    shutil.rmtree(tmp_path)
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile._save_data", refuse)
+    assert kept() == (8, 0) and kept() == (8, 0)
+    assert "No space left on device" in said_once(capsys)
+
+
+def test_a_cache_that_is_deleted_while_it_is_used_is_made_anew(kept, tmp_path):
+    compiled = kernel.kernel(twice)
+    shutil.rmtree(tmp_path)
+    assert compiled(4) == 8
+    assert kept() == (8, 1)
+
+
+def test_an_editors_lock_beside_a_kernel_is_no_matter(small_tree):
+    key = kernel.source_key(small_tree)
+    (small_tree / "agents" / ".#loops.py").symlink_to("nobody@nowhere.1")
+    (small_tree / "agents" / "folder.py").mkdir()
+    assert kernel.source_key(small_tree) == key
+
+
+@pytest.fixture
 def small_tree(tmp_path):
     """A tree with a kernel, a part of one and neither in a file of each package."""
     for package in PACKAGES:
