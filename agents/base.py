@@ -9,9 +9,9 @@ from typing import Any, Protocol, final, runtime_checkable
 
 import numpy as np
 
-from oware_env.batch import as_array, one_integer_each
+from oware_env.batch import one_integer_each
 from oware_env.errors import OwareError, seed_number, shown
-from oware_env.positions import Decisions, Positions, as_positions, game_key
+from oware_env.positions import Decisions, Positions, as_array, as_positions, game_key
 from oware_env.state import IllegalMove, State
 
 

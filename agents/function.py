@@ -9,10 +9,10 @@ from typing import Any, final
 
 import numpy as np
 
-from oware_env.batch import as_array, fill_masks, fill_statuses, first_illegal
+from oware_env.batch import fill_masks, fill_statuses, first_illegal
 from oware_env.encoding import encode_observations, observation_size
 from oware_env.errors import OwareError, shown
-from oware_env.positions import Decisions, Positions, checked_positions
+from oware_env.positions import Decisions, Positions, as_array, checked_positions
 from oware_env.rules import Rules, require_abapa
 from oware_env.state import IllegalMove, State
 

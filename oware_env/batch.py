@@ -14,7 +14,7 @@ from oware_env.errors import OwareError, shown, whole_number
 from oware_env.explain import why_not_offered
 from oware_env.kernel import kernel
 from oware_env.notation import move_letter
-from oware_env.positions import Positions, game_key, game_keys
+from oware_env.positions import Positions, as_array, game_key, game_keys
 from oware_env.rules import Rules, initial_board, play, require_abapa, settle, status
 from oware_env.state import IllegalMove, State
 
@@ -121,24 +121,6 @@ def one_integer_each(name: str, values: Any, count: int) -> np.ndarray:
         raise OwareError(
             f"{name} must be {count} integers, one a row, not {array.dtype} of shape {array.shape}"
         )
-    return array
-
-
-def as_array(name: str, values: Any) -> np.ndarray:
-    """What numpy makes of ``values``, as kernels can read it; OwareError naming it when nothing.
-
-    A list with a boolean in it becomes one of booleans, also where numpy would count it as 0 or 1.
-    """
-    try:
-        array = np.asarray(values)
-    except Exception as error:  # rows of different lengths, a tensor that holds on to its data
-        reason = " ".join(str(error).split())
-        raise OwareError(f"{name} cannot be made an array: {reason}") from None
-    counted = isinstance(values, list | tuple) and array.dtype.kind in "iu"
-    if counted and not {bool, np.bool_}.isdisjoint(map(type, values)):
-        return array.astype(np.bool_)
-    if not array.dtype.isnative:  # bytes in the order of another machine
-        array = array.astype(array.dtype.newbyteorder("="))
     return array
 
 

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 
 from oware_env import render
-from oware_env.batch import as_array
 from oware_env.encoding import encode_sides
 from oware_env.errors import LARGEST, OwareError, as_integer, seed_number, shown, whole_number
 from oware_env.kernel import kernel
 from oware_env.lockstep import play_randomly
 from oware_env.notation import START
-from oware_env.positions import DRAW_MOVE, Positions, game_key, pick_move, random_bits
+from oware_env.positions import DRAW_MOVE, Positions, as_array, game_key, pick_move, random_bits
 from oware_env.rules import SEEDS, Rules, legal_moves, status
 from oware_env.state import State
 

@@ -26,6 +26,11 @@ def shown(value: Any) -> str:
         if isinstance(value, int):
             return f"{type(value).__name__} of very many digits"
         return f"a value of type {type(value).__name__}"
+    return on_one_line(text)
+
+
+def on_one_line(text: str) -> str:
+    """A text without what a terminal would obey, and cut where it is long."""
     if not text.isprintable():
         text = " ".join(text.split()).encode("unicode_escape").decode()
     if len(text) > _SHOWN_CHARACTERS:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from oware_env.batch import (
-    as_array,
     fill_statuses,
     first_illegal,
     one_integer_each,
@@ -21,6 +20,7 @@ from oware_env.kernel import kernel
 from oware_env.positions import (
     DRAW_OPENING,
     Positions,
+    as_array,
     as_positions,
     checked_positions,
     mix,

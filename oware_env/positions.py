@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from oware_env.errors import OwareError, shown
+from oware_env.errors import OwareError, on_one_line, shown
 from oware_env.kernel import kernel
 from oware_env.rules import SEEDS
 
@@ -140,12 +140,26 @@ def checked_positions(positions: Any) -> Positions:
     return as_positions(*positions)
 
 
+def as_array(name: str, values: Any) -> np.ndarray:
+    """What numpy makes of ``values``, as kernels can read it; OwareError naming it when nothing.
+
+    A list with a boolean in it becomes one of booleans, also where numpy would count it as 0 or 1.
+    """
+    try:
+        array = np.asarray(values)
+    except Exception as error:  # rows of different lengths, a tensor that holds on to its data
+        raise OwareError(f"{name} cannot be made an array: {on_one_line(str(error))}") from None
+    counted = isinstance(values, list | tuple) and array.dtype.kind in "iu"
+    if counted and not {bool, np.bool_}.isdisjoint(map(type, values)):
+        return array.astype(np.bool_)
+    if not array.dtype.isnative:  # bytes in the order of another machine
+        array = array.astype(array.dtype.newbyteorder("="))
+    return array
+
+
 def _exactly(name: str, values: Any, kind: type) -> np.ndarray:
     """``values`` as an array of a type that holds the very same numbers, else OwareError."""
-    try:
-        given = np.asarray(values)
-    except Exception:  # rows of different lengths, or an object with ideas of its own
-        raise OwareError(f"{name} must be an array, not {shown(values)}") from None
+    given = as_array(name, values)
     if given.dtype == kind:
         return np.ascontiguousarray(given, kind)
     if given.dtype.kind in "iuf":

@@ -143,7 +143,7 @@ def test_positions_of_other_shapes_are_refused(boards, plies, keys):
     [
         ({"boards": np.full((2, 14), 4.5)}, "boards must be whole numbers of int8"),
         ({"boards": np.full((2, 14), 300)}, "boards must be whole numbers of int8"),
-        ({"boards": [[1], [2, 3]]}, "boards must be an array, not"),
+        ({"boards": [[1], [2, 3]]}, "boards cannot be made an array: "),
         ({"boards": "x"}, "boards must be whole numbers of int8, not 'x'"),
         ({"boards": np.zeros((2, 13), np.int8)}, "must be .B, 14., .B., .B., not .2, 13"),
         ({"plies": [0, 2**31]}, "plies must be whole numbers of int32"),
@@ -167,7 +167,7 @@ def test_nothing_is_changed_to_fit_the_documented_types(change, message):
         (0, np.full((2, 14), 4.5), "boards must be whole numbers of int8, not"),
         (0, np.full((2, 14), 260), "boards must be whole numbers of int8, not"),
         (0, np.full((2, 14), -1), "row 0: a board holds 0 to 48 seeds in each place, not"),
-        (0, [[4] * 14, [4] * 13], "boards must be an array, not"),
+        (0, [[4] * 14, [4] * 13], "boards cannot be made an array: "),
         (0, np.full((2, 14), np.nan), "boards must be whole numbers of int8, not"),
         (1, [False, True], "plies must be whole numbers of int32, not"),
         (1, [0, 2**31], "plies must be whole numbers of int32, not"),
