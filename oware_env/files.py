@@ -172,7 +172,8 @@ def digest_of(document: dict[str, Any]) -> str:
 class Lock:
     """The right to write into a folder, held until :meth:`release` or the end of the process.
 
-    The system holds it, so a killed process leaves none behind. Readers need none.
+    The system holds it, so a killed process leaves none behind but an empty claim: the lock file,
+    which the next one takes. Readers need none.
     """
 
     _file: BinaryIO | None = None
@@ -186,7 +187,7 @@ class Lock:
         self.path = folder / name
         is_ours = True
         while not self._file or (is_ours and not self._is_current()):  # until it is not removed
-            self.release()
+            self._close()
             with said(self.path, "cannot be written"):
                 self._file = self.path.open("ab+")
             try:
@@ -202,7 +203,7 @@ class Lock:
                 return
         if not is_ours:
             holder = self._holder()
-            self.release()
+            self._close()
             raise OwareError(
                 f"another process{holder} is writing the {what} {folder}: wait for it or stop it"
             )
@@ -229,15 +230,14 @@ class Lock:
         except OSError:
             return False
 
-    def remove(self) -> None:
-        """Let others write, and leave no lock file behind where the system lets us."""
+    def release(self) -> None:
+        """Let others write, and leave no lock file behind; nothing when it was released before."""
         if self._file is not None:
             with suppress(OSError):
                 self.path.unlink()
-        self.release()
+        self._close()
 
-    def release(self) -> None:
-        """Let others write; nothing when it was released before."""
+    def _close(self) -> None:
         if self._file is not None:
             self._file.close()
             self._file = None

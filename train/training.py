@@ -97,7 +97,7 @@ class Training:
         self.stream: UnitStream | None = None
         self.stop: KeyboardInterrupt | None = None  # what stopped it before its end
         self.is_kept = False  # whether a checkpoint was written
-        self._is_torn = False  # a unit is being learned: nothing may be saved
+        self.is_torn = False  # a unit is half learned: nothing may be saved
         self._saved_at = time.monotonic()
         self._waited = 0.0  # seconds, for the unit to be learned from next
 
@@ -147,8 +147,9 @@ class Training:
                 self._log(progress, figures)
                 summary = f"{self.games:,} games  {self.algorithm.summary(figures)}"
                 progress.show(self.progress, summary)
-            if time.monotonic() - self._saved_at > 60 * self.config.checkpoint_minutes:
-                self.save()
+            minutes = (time.monotonic() - self._saved_at) / 60
+            if minutes > self.config.checkpoint_minutes or (self.units and not self.is_kept):
+                self.save()  # the first unit at once: from then on there is something to go on with
         self._evaluate_when_due(stream)
         with interrupt.waiting():
             stream.wait_for_evaluations()
@@ -189,7 +190,7 @@ class Training:
 
     def _learn(self, unit: SelfPlayUnit, played: Any) -> dict[str, Any]:
         """Learn from one unit as it was played; its figures."""
-        self._is_torn = True
+        self.is_torn = True
         self.units += 1
         self.games += int(played.figures["games"])
         learner, budget = self.algorithm.learner, self.config.budget
@@ -197,7 +198,7 @@ class Training:
         start = time.perf_counter()
         self.kept.add(played.moves, played.ends)
         figures = self.algorithm.learn(played, self.progress, most_steps)
-        self._is_torn = False
+        self.is_torn = False
         self.diagnosis.note(played)
         return figures | {
             "time/learner": time.perf_counter() - start,
@@ -225,7 +226,7 @@ class Training:
 
     def _save_if_whole(self) -> None:
         """Write a checkpoint, unless a unit is half learned: the one before stands then."""
-        if not self._is_torn:
+        if not self.is_torn:
             self.save()
 
     def save(self) -> None:

@@ -102,16 +102,16 @@ class Journal:
         if self._file is not None:
             self._file.close()
             self._file = None
-        if self._lock is not None:
-            if self._folder is not None and self._is_new and not self.games:
-                for name in (ABOUT, GAMES, LOCK):
-                    with suppress(OSError):
-                        (self._folder / name).unlink()
-                if self._is_folder_new:
-                    with suppress(OSError):
-                        self._folder.rmdir()
+        if self._lock is not None and self._folder is not None:
+            is_vain = self._is_new and not self.games
+            for name in (ABOUT, GAMES) if is_vain else ():
+                with suppress(OSError):
+                    (self._folder / name).unlink()
             self._lock.release()
             self._lock = None
+            if is_vain and self._is_folder_new:
+                with suppress(OSError):
+                    self._folder.rmdir()
 
     def append(self, unit: int, games: Games) -> None:
         """Add a finished unit; it is on disk when this returns."""

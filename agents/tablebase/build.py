@@ -224,7 +224,7 @@ def _alone(path: Path, wait: bool = False) -> Iterator[None]:
     try:
         yield
     finally:
-        lock.remove()
+        lock.release()
 
 
 def _build(
