@@ -2,11 +2,10 @@
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from oware_env.kernel import CACHE
+from oware_env.kernel import is_marked, mark
 from train.config import Config
 from train.evaluate import EndgameUnit, EvaluationUnit, endgame_table, evaluate_unit, grade_unit
 from train.protocol import Algorithm
@@ -29,8 +28,8 @@ def compile_kernels(kind: Callable[[Config], Algorithm], config: Config) -> floa
         "search" if simulations else "policy",
         "graded" if grades else "only",
     )
-    marker = CACHE / f"{'-'.join(parts)}-is-compiled" if CACHE is not None else None
-    if marker is not None and marker.exists():
+    done = f"{'-'.join(parts)}-is-compiled"
+    if is_marked(done):
         return 0.0
     sections = {
         "selfplay": {"games": 2, "simulations": 2, "search_plies": 10},
@@ -49,7 +48,5 @@ def compile_kernels(kind: Callable[[Config], Algorithm], config: Config) -> floa
     evaluate_unit(EvaluationUnit(weights, small, "alphabeta:depth=2"))
     if grades:
         grade_unit(EndgameUnit(weights, small))
-    if marker is not None:
-        with suppress(OSError):  # it is compiled again then
-            marker.touch()
+    mark(done)
     return time.perf_counter() - start

@@ -1,5 +1,6 @@
 """The pool of past selves: copies of the weights of earlier moments, evenly spread over the run."""
 
+import re
 from pathlib import Path
 from typing import final
 
@@ -8,6 +9,8 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 from agents.neural.checkpoint import read_tensors
+from oware_env.errors import OwareError, shown
+from train.learner import check_tensors
 
 Weights = dict[str, Tensor]
 
@@ -51,13 +54,19 @@ class Pool:
         return {f"{n}.{name}": t for n, copy in self.copies.items() for name, t in copy.items()}
 
     def restore(self, folder: Path, spacing: int) -> None:
-        """Put back what a checkpoint folder holds."""
-        self.spacing, self.copies = spacing, {}
-        found = read_tensors(folder, "pool")
-        for number in sorted({int(name.partition(".")[0]) for name in found}):
-            prefix = f"{number}."
-            own = {n.removeprefix(prefix): t for n, t in found.items() if n.startswith(prefix)}
-            self.copies[number] = own
+        """Put back what a checkpoint folder holds. Raises OwareError for what is no pool."""
+        like = next(iter(self.copies.values()))
+        found: dict[int, Weights] = {}
+        for key, tensor in read_tensors(folder, "pool").items():
+            number, _, name = key.partition(".")
+            if not re.fullmatch("[0-9]{1,18}", number):
+                raise OwareError(f"checkpoint {folder}: {shown(key)} is no copy of a pool")
+            found.setdefault(int(number), {})[name] = tensor
+        if not found:
+            raise OwareError(f"checkpoint {folder}: its pool is empty")
+        for unit, copy in found.items():
+            check_tensors(copy, like, f"checkpoint {folder}, copy {unit} of the pool")
+        self.spacing, self.copies = spacing, {unit: found[unit] for unit in sorted(found)}
 
 
 def pack_pair(learner: Weights, past: Weights) -> bytes:

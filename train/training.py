@@ -48,32 +48,16 @@ from train.stream import (
     unpack_units,
 )
 
-MOST = 2**62  # of anything that is counted
-
 
 class RunState(Settings):
-    """What a checkpoint tells of a run, beside what its algorithm adds; checked as it is read."""
+    """What only a run that goes on needs of a checkpoint, beside what is checked of every one."""
 
     model_config = ConfigDict(extra="ignore")
 
-    network: str
-    """Network size."""
-    steps: int = Field(ge=0, lt=MOST)
-    """Optimiser steps taken."""
-    units: int = Field(ge=1, lt=MOST)
+    units: int = Field(ge=1)
     """Units learned."""
-    games: int = Field(ge=1, lt=MOST)
+    games: int = Field(ge=1)
     """Games learned from."""
-    positions: int = Field(ge=0, lt=MOST)
-    """Positions learned from."""
-    minutes: float = Field(ge=0)
-    """Minutes of the budget used."""
-    evaluations: int = Field(ge=0, lt=MOST)
-    """Rounds of evaluation begun."""
-    checkpoints: int = Field(ge=1, lt=MOST)
-    """Checkpoints written."""
-    games_kept: dict[str, dict[str, Any]]
-    """The files of the games."""
     pending: Pending = ()
     """Evaluations asked for and not done."""
 
@@ -279,21 +263,22 @@ def resume(algorithm: Algorithm, run: RunFolder, started: float) -> Training:
             f"{folder} was written by an earlier version: it can play, but not be trained on"
         )
     state = checked(RunState, document, f"checkpoint {folder}")
-    if state.network != config.network:
+    if document["network"] != config.network:
         raise OwareError(
-            f"checkpoint {folder} holds a {state.network!r} network, "
+            f"checkpoint {folder} holds a {document['network']!r} network, "
             f"the run is configured for {config.network!r}"
         )
     stems = ("model", "ema", "optimiser")
     tensors = {stem: read_tensors(folder, stem) for stem in stems}
     with _named(folder):
-        algorithm.learner.restore(tensors, state.steps)
-    algorithm.positions = state.positions
+        algorithm.learner.restore(tensors, document["steps"])
+    algorithm.positions = document["positions"]
     algorithm.restore(folder, document)
-    training = Training(algorithm, run, started - 60 * state.minutes)
+    training = Training(algorithm, run, started - 60 * document["minutes"])
     training.units, training.games = state.units, state.games
-    training.evaluations, training.checkpoints = state.evaluations, state.checkpoints
-    training.kept.restore(state.games_kept)
+    training.evaluations = document["evaluations"]
+    training.checkpoints = document["checkpoints"]
+    training.kept.restore(document["games_kept"])
     in_flight = read_tensors(folder, "in_flight")
     evaluations = read_tensors(folder, "evaluations") if state.pending else {}
     with _named(folder):

@@ -11,8 +11,8 @@ import numpy as np
 
 from agents.arena.openings import Openings, random_openings
 from agents.arena.ratings import score_interval
-from agents.base import Agent
-from agents.roster import identity, make
+from agents.base import Agent, asked_moves
+from agents.roster import identity, is_path, make, parse_spec
 from oware_env.batch import first_illegal
 from oware_env.errors import OwareError
 from oware_env.lockstep import Lockstep
@@ -143,7 +143,11 @@ def play_unit(unit: MatchUnit) -> Games:
     agents = (make(unit.a, unit.rules, unit.device), make(unit.b, unit.rules, unit.device))
     everything = random_openings(unit.stop, unit.opening_plies, unit.seed, unit.rules)
     openings = Openings(*(array[unit.start :] for array in everything))
-    names = unit.identities or (agents[0].name, agents[1].name)
+    # A network in a folder is known by its weights, so that a moved one plays the same games.
+    names = tuple(
+        known if known and is_path(parse_spec(agent.name).name) else agent.name
+        for agent, known in zip(agents, unit.identities or ("", ""), strict=True)
+    )
     games = play_games(agents, openings, _keys(unit.seed, names, unit.start, unit.stop), unit.rules)
     return games._replace(openings=games.openings + np.int32(unit.start))
 
@@ -195,9 +199,7 @@ def _longer(history: np.ndarray) -> np.ndarray:
 def _decide(agent: Agent, games: Lockstep, rows: np.ndarray) -> np.ndarray:
     """The agent's moves in some rows of the running games, checked."""
     positions = Positions(*(array[rows] for array in games.positions()))
-    moves = np.asarray(agent.decide(positions).moves)
-    if moves.shape != rows.shape:
-        raise OwareError(f"{agent.name} gave moves {moves.shape} for {len(rows)} positions")
+    moves = asked_moves(agent, positions)
     row = first_illegal(games.statuses[rows], moves)
     if row >= 0:
         try:

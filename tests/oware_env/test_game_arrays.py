@@ -189,7 +189,7 @@ def test_a_file_made_to_fill_the_memory_is_refused_before_it_is_read(columns, tm
         {"about": {"x": object()}},
         {"about": {"x": 1e999}},
     ],
-    ids=str,
+    ids=lambda change: " ".join(change),
 )
 def test_arrays_of_anything_are_one_line_and_leave_no_file(change, columns, tmp_path):
     games = GameArrays(*(columns[name] for name in GameArrays._fields[:5]))

@@ -1,9 +1,11 @@
 """The pool of past selves: true copies, spread over the run, drawn by seed and unit."""
 
 import numpy as np
+import pytest
 import torch
 
 from agents.neural.checkpoint import write_checkpoint
+from oware_env.errors import OwareError
 from train.pool import Pool, pack_pair, unpack_pair
 
 
@@ -72,3 +74,19 @@ def test_a_pair_comes_out_as_it_was_packed():
     for found, value in ((learner, 1), (past, 2)):
         assert found.keys() == _weights(value).keys()
         assert all(torch.equal(found[n], t) for n, t in _weights(value).items())
+
+
+@pytest.mark.parametrize(
+    ("tensors", "message"),
+    [
+        ({}, "its pool is empty"),
+        ({"x.weight": torch.zeros(2)}, "'x.weight' is no copy of a pool"),
+        ({"0.other": torch.zeros(2)}, "copy 0 of the pool"),
+        ({f"0.{name}": tensor.double() for name, tensor in _weights(1).items()}, "torch.float64"),
+        ({f"0.{n}": tensor / 0 for n, tensor in _weights(1).items()}, "is not finite"),
+    ],
+)
+def test_what_is_no_pool_is_one_line(tmp_path, tensors, message):
+    write_checkpoint(tmp_path / "step", {"pool": tensors}, {})
+    with pytest.raises(OwareError, match=message):
+        Pool(_weights(9), 12, 1).restore(tmp_path / "step", 1)
