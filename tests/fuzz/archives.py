@@ -44,7 +44,7 @@ def _columns(games: GameArrays) -> dict[str, Any]:
 class GameFiles:
     """NPZ files of games, changed in their bytes or rebuilt with hostile arrays and metadata."""
 
-    name, count = "games-npz", 20_000
+    name, count = "games-npz", 10_000
 
     def __init__(self, workplace: Workplace) -> None:
         self._path = workplace.scratch(self.name) / "games.npz"
@@ -107,7 +107,7 @@ def packed_table(
 class Tables:
     """Tables of endgames, changed in their bytes or rebuilt with hostile arrays and facts."""
 
-    name, count = "tables", 16_000
+    name, count = "tables", 10_000
 
     def __init__(self, workplace: Workplace) -> None:
         self._path = workplace.scratch(self.name) / workplace.table.name
@@ -177,7 +177,7 @@ class Tables:
 class Rows:
     """The files of a run's games: bytes lost, changed or added, and a state that says otherwise."""
 
-    name, count = "rows", 60_000
+    name, count = "rows", 40_000
 
     def __init__(self, workplace: Workplace) -> None:
         self._folder = workplace.scratch(self.name)

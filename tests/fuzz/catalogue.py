@@ -6,6 +6,7 @@ from tests.fuzz import (
     journals,
     notation_files,
     options,
+    processes,
     run_folders,
     settings_files,
     texts,
@@ -27,6 +28,7 @@ TARGETS = (
     checkpoints.Checkpoints,
     journals.Journals,
     run_folders.RunFolders,
+    processes.Processes,
     options.TrainOptions,
     options.CompareOptions,
     options.TournamentOptions,
@@ -34,10 +36,14 @@ TARGETS = (
     options.TablebaseOptions,
 )
 
-THROUGH_KERNELS = (archives.Tables,)  # arrays of a file go into compiled code unseen
+APART = (
+    archives.Tables,
+    processes.Processes,
+)  # not in the process of the tests: they end or copy it
 FOR_A_LOOK = {  # inputs of those that take longer, in the fast tests
     checkpoints.Checkpoints.name: 60,
     run_folders.RunFolders.name: 20,
+    processes.Processes.name: 4,
     options.TrainOptions.name: 100,
     options.CompareOptions.name: 60,
     options.TournamentOptions.name: 100,

@@ -106,7 +106,7 @@ def put(folder: Path, whole: Path, files: Files) -> None:
 class Checkpoints:
     """Checkpoint folders as agents are made of them."""
 
-    name, count = "checkpoints", 16_000
+    name, count = "checkpoints", 6_000
 
     def __init__(self, workplace: Workplace) -> None:
         self._whole = newest_checkpoint(workplace.run)

@@ -43,12 +43,17 @@ def run(action: Callable[[Sequence[str]], None], words: Sequence[str]) -> Done:
         return Done(out.getvalue(), said)
     if code != 2:
         raise WrongEnd(f"exit code {code}: {said[-200:]!r}")
+    raise OwareError(check_refusal(said))
+
+
+def check_refusal(said: str) -> str:
+    """The one line of a refusal on standard error. Raises WrongEnd when it is none."""
     *before, last, end = said.split("\n") if "\n" in said else ["", said]
     if end or not last.startswith("error: ") or not last.isprintable():
         raise WrongEnd(f"a refusal that is not one printable line: {said[-300:]!r}")
     if any(not line.startswith("note: ") for line in before):
         raise WrongEnd(f"more than a refusal on standard error: {said[:300]!r}")
-    raise OwareError(last.removeprefix("error: "))
+    return last.removeprefix("error: ")
 
 
 @contextmanager

@@ -39,7 +39,7 @@ def resealed(document: Any, sample: Any) -> bytes:
 class Journals:
     """tournament.json and games.jsonl of a finished tournament, as its table is shown again."""
 
-    name, count = "journals", 30_000
+    name, count = "journals", 8_000
 
     def __init__(self, workplace: Workplace) -> None:
         self._whole = workplace.tournament

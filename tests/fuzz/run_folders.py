@@ -60,11 +60,11 @@ class Broken(NamedTuple):
 class RunFolders:
     """Run folders, and the commands that read them."""
 
-    name, count = "run-folders", 1_500
+    name, count = "run-folders", 800
 
-    def __init__(self, workplace: Workplace) -> None:
+    def __init__(self, workplace: Workplace, scratch: str = name) -> None:
         self._whole = workplace.run
-        self._place = workplace.scratch(self.name)
+        self._place = workplace.scratch(scratch)
         self._run = self._place / "runs" / "tiny"
         paths = [path for path in sorted(self._whole.rglob("*")) if path.is_file()]
         self._files = {str(path.relative_to(self._whole)): path.read_bytes() for path in paths}
@@ -113,7 +113,7 @@ class RunFolders:
 
     def _outcome(self, given: Broken) -> Any:
         """What the command says and writes, in the folder as it is given."""
-        self._build(given)
+        self.build(given)
         state: dict[str, Any] = {}
 
         def read_only(training: Training) -> bool:
@@ -135,9 +135,10 @@ class RunFolders:
             return _released(self._place / "shared")
         return done.out
 
-    def _build(self, given: Broken) -> None:
-        for path in self._place.iterdir():
-            shutil.rmtree(path)
+    def build(self, given: Broken) -> None:
+        """Make the folder of an input."""
+        shutil.rmtree(self._place)
+        self._place.mkdir()
         for name, content in (self._files | given.files).items():
             path = self._run / name
             if content is None:

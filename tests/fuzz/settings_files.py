@@ -111,7 +111,7 @@ def changed_settings(given: dict[str, Any], value: Settings) -> str | None:
 class Toml:
     """Settings files of training runs, tournaments and comparisons, as text and as documents."""
 
-    name, count = "toml", 60_000
+    name, count = "toml", 15_000
 
     def __init__(self, workplace: Workplace) -> None:
         self._path = workplace.scratch(self.name) / "settings.toml"
@@ -147,7 +147,7 @@ class Toml:
 class Sealed:
     """JSON documents with their own checksum: read only when their content is what was written."""
 
-    name, count = "sealed-json", 100_000
+    name, count = "sealed-json", 120_000
 
     def __init__(self, workplace: Workplace) -> None:
         settings = {key: list(v) if isinstance(v, tuple) else v for key, v in TINY.items()}
@@ -175,7 +175,7 @@ class Sealed:
 class Logs:
     """metrics.jsonl of a run: accepted, every line is the object that stands there."""
 
-    name, count = "metrics", 20_000
+    name, count = "metrics", 5_000
 
     def __init__(self, workplace: Workplace) -> None:
         self._folder = workplace.scratch(self.name)

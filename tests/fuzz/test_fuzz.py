@@ -10,7 +10,7 @@ from math import ceil
 
 import pytest
 
-from tests.fuzz.catalogue import FOR_A_LOOK, TARGETS, THROUGH_KERNELS
+from tests.fuzz.catalogue import APART, FOR_A_LOOK, TARGETS
 from tests.fuzz.samples import Workplace
 from tests.fuzz.supervisor import supervise
 from tests.fuzz.target import fuzz
@@ -51,7 +51,7 @@ def test_a_full_run_is_a_million_inputs():
 @each_target
 def test_a_few_inputs_of_every_kind(target, folder, own_surroundings):
     count = FOR_A_LOOK.get(target.name, 300)
-    if target in THROUGH_KERNELS:  # these could end this process
+    if target in APART:
         report = supervise(target, count, folder)
     else:
         report = fuzz(target(Workplace(folder / "samples")), range(count))

@@ -65,7 +65,7 @@ def means(token: str, value: Any) -> bool:
 class Positions:
     """Position strings: accepted, the text without spaces around it is the state's own."""
 
-    name, count = "positions", 240_000
+    name, count = "positions", 300_000
 
     def __init__(self, workplace: Workplace) -> None: ...
 
@@ -85,7 +85,7 @@ class Positions:
 class Placements:
     """Counts in seats and boards from Python: accepted, the state holds just these."""
 
-    name, count = "placements", 80_000
+    name, count = "placements", 100_000
 
     def __init__(self, workplace: Workplace) -> None: ...
 
@@ -171,7 +171,7 @@ def _python_value(draw: random.Random) -> Any:
 class Moves:
     """Moves of any kind, and runs of letters: accepted, it is the house that was named."""
 
-    name, count = "moves", 100_000
+    name, count = "moves", 120_000
 
     def __init__(self, workplace: Workplace) -> None:
         south = State.parse(POSITIONS[0])
@@ -214,7 +214,7 @@ class Moves:
 class Specs:
     """Specs of agents: accepted, every key=value is there with its meaning, and only once."""
 
-    name, count = "specs", 120_000
+    name, count = "specs", 150_000
 
     def __init__(self, workplace: Workplace) -> None: ...
 
