@@ -5,6 +5,7 @@ checksums: accepted only when they are games (their moves give their scores and 
 openings and seats are those of their unit).
 """
 
+import hashlib
 import json
 import random
 import shutil
@@ -24,16 +25,21 @@ from tests.fuzz.documents import json_text, mutate_document
 from tests.fuzz.engine import mutate_bytes
 from tests.fuzz.samples import Workplace
 
+_DIGITS = 16  # of a line's checksum
+
 
 def _unrated(*_: Any, **__: Any) -> None:
     """In the place of the ratings: they take a third of a second and read nothing."""
 
 
-def resealed(document: Any, sample: Any) -> bytes:
-    """A document as JSON; with a checksum of its own where the project writes one."""
-    if isinstance(sample, dict) and DIGEST in sample:
-        return sealed_text(document)
-    return json_text(document).encode("utf-8", "surrogatepass")
+def line_text(entry: Any) -> bytes:
+    """A line of games.jsonl with the checksum of what stands in it."""
+    if not isinstance(entry, dict):
+        return json_text(entry).encode("utf-8", "surrogatepass")
+    text = json_text({key: one for key, one in entry.items() if key != DIGEST})[:-1]
+    content = text.encode("utf-8", "surrogatepass")
+    digest = hashlib.sha256(content).hexdigest()[:_DIGITS]
+    return content + f', "{DIGEST}": "{digest}"}}'.encode()
 
 
 class Journals:
@@ -48,6 +54,7 @@ class Journals:
         self._games_text = (self._whole / GAMES).read_bytes()
         self._about = json.loads(self._about_text)
         self._lines = [json.loads(line) for line in self._games_text.splitlines()]
+        assert [line_text(line) for line in self._lines] == self._games_text.splitlines()
         self._result = self.read(({}, False))
 
     def make(self, draw: random.Random) -> tuple[Files, bool]:
@@ -59,19 +66,19 @@ class Journals:
                 return {GAMES: mutate_bytes(draw, self._games_text, self._about_text)}, False
             case 3:
                 changed = mutate_document(draw, self._about, 2)
-                return {ABOUT: resealed(changed, self._about)}, DIGEST in self._about
+                return {ABOUT: sealed_text(changed)}, True
             case 4:
                 lines = self._games_text.splitlines(keepends=True)
                 draw.shuffle(lines)
                 return {GAMES: b"".join(lines[: draw.choice((len(lines), 1, 3))])}, False
-        lines = [json_text(line).encode() for line in self._lines]
+        lines = self._games_text.splitlines()
         place = draw.randrange(len(lines))
         changed = mutate_document(draw, self._lines[place], 2)
-        lines[place] = resealed(changed, self._lines[place])
+        lines[place] = line_text(changed)
         if draw.randrange(6) == 0:
             lines.append(lines[draw.randrange(len(lines))])
         content = b"".join(line + b"\n" for line in lines)
-        return {GAMES: content}, DIGEST in self._lines[place]
+        return {GAMES: content}, True
 
     def read(self, given: tuple[Files, bool]) -> TournamentResult:
         shutil.rmtree(self._folder, ignore_errors=True)
