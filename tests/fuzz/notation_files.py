@@ -1,7 +1,7 @@
 """Games as OGN text and files: accepted, the moves, tags and numbers are those that were written.
 
-Free are spaces, line ends, comments, variations, marks of a move (``+2``, ``!``, ``$1``) and the
-case of a move's letter. The words of a text are found here without the project's reader.
+Free are spaces, line ends, comments, variations, marks of a move (``+2``, ``!``, ``$1``), the case
+of a move's letter and of a tag's name, and whether moves are numbered in pairs or one by one. The words of a text are found here without the project's reader.
 """
 
 import random
@@ -87,18 +87,22 @@ def _changed_game(
 ) -> str | None:
     """The tags and move numbers of one game against its record."""
     north = record.start.endswith("N")
-    for before, number in numbers:
-        first = number - (before + north) // 2
-        if first not in (1, record.ply // 2 + 1):
-            return f"a wrong move number is taken: {number} before move {before + 1} of the game"
+    ways = (  # pairs of moves, or moves one by one; North's first move may begin a pair
+        {number - (before + north) // 2 for before, number in numbers},
+        {number - before // 2 for before, number in numbers},
+        {number - before for before, number in numbers},
+    )
+    if numbers and not any(len(firsts) == 1 and min(firsts) >= 1 for firsts in ways):
+        return f"wrong move numbers are taken: {numbers}"
     decided = {"fen": record.start, "ply": record.ply, "maxplies": record.rules.max_plies}
-    for name, value in tags:
-        if name.lower() in decided:
-            if value.strip() != str(decided[name.lower()]) and value != "?":
-                said = decided[name.lower()]
-                return f"a tag that decides is read otherwise: {name} {value!r} as {said!r}"
-        elif name not in ("Variant", "Result") and value != "?" and record.tags.get(name) != value:
-            return f"a tag is lost or changed: {name} {value!r} is {record.tags.get(name)!r}"
+    known = {name.lower(): value for name, value in record.tags.items()}
+    for name, value in tags:  # their names in any case, as other programs write them
+        key = name.lower()
+        if key in decided:
+            if value.strip() != str(decided[key]) and value != "?":
+                return f"a tag that decides is read otherwise: {name} {value!r}"
+        elif key not in ("variant", "result") and value != "?" and known.get(key) != value:
+            return f"a tag is lost or changed: {name} {value!r} is {known.get(key)!r}"
     return None
 
 

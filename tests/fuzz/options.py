@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 from agents import tablebase_command
 from agents.arena import command as tournament_command
 from agents.arena import grading, tournament
+from agents.neural.evaluator import check_device
 from agents.play import command as play_command
 from agents.play.session import Session
-from agents.roster import parse_spec
+from agents.roster import make, parse_spec
 from agents.settings import Command, parse_command
 from agents.tablebase import build, files, probe
 from oware_env.errors import OwareError
@@ -49,6 +50,14 @@ def _no_table(*_: Any, **__: Any) -> None:
 def _checked_training(config: Any, folder: Any, started: float) -> Any:
     train_command._check(config)
     raise Reached(config)
+
+
+def _checked_comparison(arms: Any, settings: Any) -> None:
+    """What is checked before a comparison, but for its table and its kernels."""
+    for opponent in settings.ladder:
+        make(opponent, arms[0].config.rules)
+    for arm in arms:
+        check_device(arm.config.device)
 
 
 class Kind(NamedTuple):
@@ -95,7 +104,10 @@ KINDS = {
             "other.toml tiny.toml --output out --workers 0 --simulations 8 --positions 20",
         ),
         compare_command,
-        ((compare_command, "_claim", work_begins),),
+        (
+            (compare_command, "_prepare", _checked_comparison),
+            (compare_command, "_claimed", work_begins),
+        ),
     ),
     "tournament": Kind(
         tournament_command.run,
@@ -137,7 +149,7 @@ KINDS = {
         tablebase_command,
         (
             (build, "build_table", work_begins),
-            (probe, "build_table", _no_table),
+            (probe, "build_missing", _no_table),
             (grading, "grade_agent", work_begins),
             (files, "prepare_place", nothing),
         ),
