@@ -1,7 +1,8 @@
 """Games as OGN text and files: accepted, the moves, tags and numbers are those that were written.
 
 Free are spaces, line ends, comments, variations, marks of a move (``+2``, ``!``, ``$1``), the case
-of a move's letter and of a tag's name, and whether moves are numbered in pairs or one by one. The words of a text are found here without the project's reader.
+of a move's letter and of a tag's name, and whether moves are numbered in pairs or one by one. The
+words of a text are found here without the project's reader.
 """
 
 import random
@@ -14,7 +15,7 @@ from tests.fuzz.engine import mutate_bytes, mutate_text
 from tests.fuzz.samples import GAMES, Workplace
 
 _TAG = re.compile(r'\[\s*(\w+)\s+"((?:[^"\\\n]|\\.)*)"\s*\]', re.ASCII)
-_WORD = re.compile(r"(?:(?P<number>[0-9]+)(?P<dots>\.+))?(?P<rest>\S*)")
+_WORD = re.compile(r"(?:(?P<number>[0-9]*)\.+)?(?P<rest>\S*)")
 _MOVE = re.compile(r"(?P<house>[A-Fa-f])(?:\+[0-9]+)?[!?]*")
 _NO_MOVE = re.compile(r"[0-9]+-[0-9]+|1/2-1/2|\*|\$[0-9]+|\.*")
 

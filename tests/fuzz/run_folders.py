@@ -17,7 +17,7 @@ import numpy as np
 from safetensors.numpy import load
 
 from agents.arena import tournament
-from agents.neural.checkpoint import STATE
+from agents.neural.checkpoint import STATE, newest_checkpoint
 from oware_env.files import DIGEST
 from tests.fuzz import commands
 from tests.fuzz.checkpoints import CheckpointMaker
@@ -68,7 +68,7 @@ class RunFolders:
         self._run = self._place / "runs" / "tiny"
         paths = [path for path in sorted(self._whole.rglob("*")) if path.is_file()]
         self._files = {str(path.relative_to(self._whole)): path.read_bytes() for path in paths}
-        (self._checkpoint,) = (self._whole / "checkpoints").iterdir()
+        self._checkpoint = newest_checkpoint(self._whole)
         self._maker = CheckpointMaker(self._checkpoint)
         self._rate = commands.remembered(tournament.rate)
         self._expected = {action: self._outcome(Broken(action, {})) for action in ACTIONS}

@@ -23,6 +23,8 @@ TINY = {  # two units of two short games
     "network": "tiny",
     "workers": 0,
     "max_plies": 24,
+    "checkpoint_minutes": 1000.0,
+    "checkpoints_kept": 1,
     "budget.games": 4,
     "selfplay.games": 2,
     "selfplay.endgames": "none",

@@ -17,10 +17,9 @@ from pathlib import Path
 
 from oware_env.files import write_whole
 from tests.fuzz.samples import Workplace
-from tests.fuzz.target import SECONDS, Report, Target, fuzz, limit_memory
+from tests.fuzz.target import SECONDS, Report, Target, fuzz
 
 MOST_DEATHS = 10  # of the processes of one target; then the rest is not tried
-_MEMORY = 8 << 30  # bytes of address space
 _NOTE = struct.Struct("=qd")  # number of the input, clock reading when it began
 _GRACE = 15.0  # seconds beyond those of an input, for its own alarm to be heard
 _START = 300.0  # seconds for the samples and the first compilation
@@ -83,7 +82,6 @@ def _wait(process: subprocess.Popen[bytes], note: Path) -> bool:
 
 def work(target: type[Target], numbers: range, folder: Path, skipped: set[int]) -> None:
     """What a process of :func:`supervise` does: try the inputs of these numbers."""
-    limit_memory(_MEMORY)
     saved = folder / f"{target.name}.json"
     report = Report.from_json(json.loads(saved.read_text())["report"])
     ready = target(Workplace(folder / "samples"))

@@ -7,7 +7,6 @@ change, a hang, a message that is none.
 
 import random
 import signal
-import sys
 import time
 import traceback
 from collections.abc import Iterable, Iterator
@@ -20,6 +19,7 @@ from oware_env.errors import OwareError
 from tests.fuzz.engine import dice
 
 SECONDS = 30.0  # an input that takes longer hangs
+MEMORY = 4 << 30  # bytes that inputs may take
 LONGEST_MESSAGE = 2000  # characters
 _SHOWN = 240  # characters of an input, in a report
 _MOST_NUMBERS = 5  # of equal findings, in a report
@@ -110,7 +110,7 @@ def fuzz(target: Target, numbers: Iterable[int], report: Report | None = None) -
     """Try the inputs of these numbers; the report given, or a new one, with what became of them."""
     report = Report(target.name) if report is None else report
     started = time.monotonic()
-    with _alarm():
+    with _alarm(), limited_memory(MEMORY):
         for number in numbers:
             _try(target, number, report)
     report.seconds += time.monotonic() - started
@@ -194,12 +194,19 @@ def _alarm() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def limit_memory(most: int) -> None:
-    """Let this process have so many bytes of address space; beyond it a MemoryError is raised."""
-    try:
-        import resource
-    except ImportError:
-        print("no limit of memory here", file=sys.stderr)
+@contextmanager
+def limited_memory(most: int) -> Iterator[None]:
+    """A block in which this process may take so many bytes more; then a MemoryError is raised."""
+    statm = Path("/proc/self/statm")
+    if not statm.exists():  # no Linux
+        yield
         return
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+    import resource
+
+    pages = int(statm.read_text().split()[0])
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))

@@ -92,6 +92,12 @@ def test_a_reader_that_never_ends_hangs(monkeypatch):
     assert {one.kind for one in report.findings.values()} == {"hang"}
 
 
+def test_a_reader_that_takes_all_memory_is_stopped():
+    report = fuzz(broken(lambda given: bytes(1 << 36)), range(3))
+    (finding,) = report.findings.values()
+    assert finding.kind == "traceback" and finding.what.startswith("MemoryError")
+
+
 def test_a_finding_is_made_again_by_its_number():
     reader = broken(lambda given: int(given, 8))
     (finding, *_) = fuzz(reader, FEW).findings.values()
