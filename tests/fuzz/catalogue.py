@@ -40,10 +40,9 @@ APART = (
     archives.Tables,
     processes.Processes,
 )  # not in the process of the tests: they end or copy it
-FOR_A_LOOK = {  # inputs of those that take longer, in the fast tests
+FOR_A_LOOK = {  # inputs in the fast tests, of those that take longer
     checkpoints.Checkpoints.name: 60,
     run_folders.RunFolders.name: 20,
-    processes.Processes.name: 4,
     options.TrainOptions.name: 100,
     options.CompareOptions.name: 60,
     options.TournamentOptions.name: 100,

@@ -10,7 +10,7 @@ from math import ceil
 
 import pytest
 
-from tests.fuzz.catalogue import APART, FOR_A_LOOK, TARGETS
+from tests.fuzz.catalogue import APART, FOR_A_LOOK, LOOKED_AT, TARGETS
 from tests.fuzz.samples import Workplace
 from tests.fuzz.supervisor import supervise
 from tests.fuzz.target import fuzz
@@ -18,7 +18,9 @@ from tests.fuzz.target import fuzz
 A_MILLION = 1_000_000
 SHARE = float(os.environ.get("OWARE_FUZZ_SHARE", "1"))
 
-each_target = pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+
+def each(targets):
+    return pytest.mark.parametrize("target", targets, ids=lambda target: target.name)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +36,7 @@ def own_surroundings(monkeypatch):
 
 
 @pytest.mark.slow
-@each_target
+@each(TARGETS)
 def test_hostile_inputs_are_refused_in_one_line_or_read_as_they_stand(target, folder, capsys):
     report = supervise(target, ceil(target.count * SHARE), folder)
     with capsys.disabled():
@@ -48,7 +50,7 @@ def test_a_full_run_is_a_million_inputs():
     assert len({target.name for target in TARGETS}) == len(TARGETS)
 
 
-@each_target
+@each(LOOKED_AT)
 def test_a_few_inputs_of_every_kind(target, folder, own_surroundings):
     count = FOR_A_LOOK.get(target.name, 300)
     if target in APART:

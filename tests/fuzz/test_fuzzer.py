@@ -106,12 +106,12 @@ def test_a_finding_is_made_again_by_its_number():
 
 
 class Deadly(Positions):
-    """A reader that ends its process at two inputs, as compiled code can."""
+    """A reader that ends its process at an input, as compiled code can."""
 
     name, count = "deadly", 100
 
     def read(self, given):
-        if given == super().make(dice(self.name, 7)) or given == super().make(dice(self.name, 60)):
+        if given == self.make(dice(self.name, 7)):
             os.kill(os.getpid(), signal.SIGKILL)
         raise OwareError("no position")
 
@@ -119,8 +119,8 @@ class Deadly(Positions):
 def test_a_crash_is_a_finding_and_what_comes_behind_it_is_tried(tmp_path):
     report = supervise(Deadly, Deadly.count, tmp_path)
     (finding,) = report.findings.values()
-    assert (finding.kind, finding.numbers) == ("death", [7, 60])
-    assert (report.count, report.refused) == (100, 98)
+    assert (finding.kind, finding.numbers) == ("death", [7])
+    assert (report.count, report.refused) == (100, 99)
 
 
 def test_equal_numbers_give_equal_inputs_and_others_others():
