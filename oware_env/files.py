@@ -62,8 +62,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 def read_text(path: str | os.PathLike[str], kind: str = "text file") -> str:
     """The text of a file in UTF-8. Raises OwareError that says it is no ``kind`` otherwise."""
-    with said("cannot read", f"the {kind} {path}"):
-        content = Path(path).read_bytes()
+    content = read_bytes(path)
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

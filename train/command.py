@@ -225,7 +225,8 @@ def _train(config: Config, folder: Path | None, started: float) -> Path:
         f"in {training.minutes:.1f} minutes and {training.algorithm.learner.steps:,} steps"
     )
     if training.stop is not None:
-        print(f"stopped{_how_to_go_on(training)}", flush=True)
+        torn = " while learning from a unit, which is learned again" if training.is_torn else ""
+        print(f"stopped{torn}{_how_to_go_on(training)}", flush=True)
         raise training.stop
     return path
 
@@ -233,8 +234,7 @@ def _train(config: Config, folder: Path | None, started: float) -> Path:
 def _how_to_go_on(training: "Training") -> str:
     """How a run that was stopped goes on, if anything was kept of it."""
     if training.is_kept:
-        torn = " while learning from a unit, which is learned again" if training.is_torn else ""
-        return f"{torn}; go on with: oware-train --resume {shlex.quote(str(training.run.path))}"
+        return f"; go on with: oware-train --resume {shlex.quote(str(training.run.path))}"
     return " before the first games were learned from: there is nothing to go on with"
 
 

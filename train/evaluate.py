@@ -185,6 +185,12 @@ def final_tournament(run: Path, config: Config) -> TournamentResult:
     return run_tournament(wanted.model_copy(update={"output": str(folder)}))
 
 
+def results_folder(run: Path) -> Path:
+    """Where the newest final tournament of a run's newest checkpoint lies, or will lie."""
+    found = _tables(run)
+    return found[-1] if found else _table_folder(run, 0)
+
+
 def finished_tournament(run: Path) -> TournamentResult | None:
     """The newest final table of a run's newest checkpoint, read; None when none was finished."""
     finished = [folder for folder in _tables(run) if is_file(folder / "table.json")]

@@ -115,9 +115,14 @@ class RunFolder:
         if not type(fault.thread).__module__.startswith("tensorboard."):
             self._hook_before(fault)
 
+    @property
+    def is_there(self) -> bool:
+        """Whether the folder is still in its place."""
+        return is_file(self.path / CONFIG)
+
     def check(self) -> None:
         """Raise OwareError when the folder was deleted or moved away meanwhile."""
-        if not is_file(self.path / CONFIG):
+        if not self.is_there:
             raise OwareError(f"the run folder {self.path} is gone: it was deleted or moved")
 
     def log(self, step: int, figures: dict[str, Any]) -> None:

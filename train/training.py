@@ -109,7 +109,9 @@ class Training:
                 self.stop = stop
                 self._save_if_whole()
             except BaseException:
-                with suppress(OwareError):  # what ended it is what is said
+                self.is_kept = self.is_kept and self.run.is_there
+                self.run.check()  # a folder that is gone is what is said
+                with suppress(OwareError):  # else what ended it
                     self._save_if_whole()
                 raise
             else:

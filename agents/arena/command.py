@@ -41,7 +41,7 @@ def main() -> int:
 
 def run(arguments: Sequence[str]) -> None:
     """Run the command on ``arguments``; raises :class:`OwareError` for a mistake in them."""
-    from agents.arena.journal import ABOUT
+    from agents.arena.journal import ABOUT, has_games
     from agents.arena.tournament import TournamentSettings
 
     if arguments and is_file(Path(arguments[0]) / ABOUT):
@@ -64,7 +64,7 @@ def run(arguments: Sequence[str]) -> None:
     try:
         result = _play(settings)
     except KeyboardInterrupt:
-        if _has_games(Path(settings.output or "")):
+        if has_games(Path(settings.output or "")):
             print(
                 f"\nThe finished games are kept: the same command with --output {settings.output} "
                 "goes on.",
@@ -78,13 +78,6 @@ def run(arguments: Sequence[str]) -> None:
     print(result)
     print(f"Games and tables are in {settings.output}: games.jsonl, table.csv, table.json, ...")
     _write_page(result, report)
-
-
-def _has_games(folder: Path) -> bool:
-    """Whether a tournament has come to its first finished games."""
-    from agents.arena.journal import GAMES
-
-    return is_file(folder / GAMES) and (folder / GAMES).stat().st_size > 0
 
 
 def _show_again(arguments: Sequence[str]) -> None:

@@ -103,7 +103,7 @@ class Journal:
             self._file.close()
             self._file = None
         if self._lock is not None and self._folder is not None:
-            is_vain = self._is_new and not self.games
+            is_vain = self._is_new and not has_games(self._folder)
             for name in (ABOUT, GAMES) if is_vain else ():
                 with suppress(OSError):
                     (self._folder / name).unlink()
@@ -130,6 +130,12 @@ def disk_faults(folder: Path) -> Iterator[None]:
     remedy = "; what is there is kept, run the same command again to go on"
     with said("cannot write", f"the tournament to {folder}", remedy):
         yield
+
+
+def has_games(folder: Path) -> bool:
+    """Whether a tournament has come to its first finished games, as the disk tells."""
+    path = folder / GAMES
+    return is_file(path) and path.stat().st_size > 0
 
 
 def about(settings: Settings) -> About:

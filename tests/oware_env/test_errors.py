@@ -27,8 +27,8 @@ class Mute:
     [
         ("a\nb", r"'a\nb'"),
         (2**64, "18446744073709551616"),
-        (10**5000, "a number of 16610 bits"),
-        (-(10**5000), "a number of 16610 bits"),
+        (10**5000, "int of very many digits"),
+        (-(10**5000), "int of very many digits"),
         ([10**5000], "a value of type list"),
         (Loud(), r"Loud \x1b[31mred"),
         (Mute(), "a value of type Mute"),
@@ -41,7 +41,7 @@ def test_a_value_is_shown_on_one_line(value, text):
 
 
 def test_a_long_value_is_cut():
-    assert len(shown("x" * 10_000)) == 200 and shown("x" * 10_000).endswith("x ...")
+    assert len(shown("x" * 10_000)) == 80 and shown("x" * 10_000).endswith("x ...")
 
 
 @pytest.mark.parametrize("value", [3, np.int8(3), np.uint64(3), -(2**70)])

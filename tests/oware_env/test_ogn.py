@@ -108,8 +108,8 @@ def test_a_file_is_refused_in_one_line_with_its_place(name, tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "cannot read the OGN file {path}: No such file or directory"),
-        ("folder", "cannot read the OGN file {path}: Is a directory"),
+        (None, "{path} cannot be read: No such file or directory"),
+        ("folder", "{path} cannot be read: Is a directory"),
         ('[South "Ama"]\n[North "Ren\xe9"]\n'.encode("latin-1"), "line 2 is not text in UTF-8"),
         (PLAIN.encode("utf-16"), "line 1 is not text in UTF-8"),
         (b"1. F \x00 f", "line 1, move 1 of North ('\\x00')"),

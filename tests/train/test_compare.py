@@ -75,7 +75,7 @@ def test_a_run_that_was_not_finished_is_trained_again(tmp_path, files, run):
     [
         (("plain.toml",), "give two configuration files to compare, not 1"),
         (("plain.toml", "plain.toml"), "plain.toml and plain.toml say the same"),
-        (("plain.toml", "none.toml"), "cannot read the settings file none.toml"),
+        (("plain.toml", "none.toml"), "none.toml cannot be read"),
         (("plain.toml", "quiet.toml", "--seeds", "0"), "seeds must be greater than or equal to 1"),
         (("plain.toml", "quiet.toml", "--ladder", "rando"), "unknown agent 'rando'"),
         (("plain.toml", "quiet.toml", "--sed", "1"), "unknown option --sed"),

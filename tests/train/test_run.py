@@ -309,7 +309,7 @@ def test_a_run_folder_that_is_gone_is_one_line(tmp_path):
 def test_a_place_that_is_taken_by_something_else_is_one_line(tmp_path, what):
     run = _logging_run(tmp_path)
     path = run / what
-    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     path.write_text("a file") if what == "events" else path.mkdir()
     with pytest.raises(OwareError, match=rf"{what} cannot be (written|read): "):
         open_run(run)

@@ -51,7 +51,7 @@ def test_a_settings_file_and_options_work_together(tmp_path, capsys, monkeypatch
         (["random", "greedy", "--gmes", "2"], "unknown option --gmes; the nearest is '--games'"),
         (["random"], "a tournament needs at least two agents, not 1"),
         ([], "agents is missing"),
-        (["absent.toml"], "cannot read the settings file absent.toml: No such file"),
+        (["absent.toml"], "absent.toml cannot be read: No such file"),
         (["bad.toml"], "bad.toml: unknown key 'gamez'; the nearest is 'games'"),
         (["random", "alphabeta:depth=none"], "depth must be a whole number from 1 to 60"),
     ],

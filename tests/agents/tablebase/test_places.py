@@ -262,13 +262,13 @@ def test_a_lock_that_is_removed_is_not_held_twice(tmp_path):
     def take():
         with Lock(tmp_path, "table", wait=True) as second:
             order.append("second")
-            second.remove()
+            second.release()
 
     thread = threading.Thread(target=take)
     thread.start()
     thread.join(0.1)
     order.append("first")
-    first.remove()
+    first.release()
     thread.join(10)
     assert order == ["first", "second"] and list(tmp_path.iterdir()) == []
 
