@@ -256,7 +256,7 @@ def test_moves_that_are_no_integers_change_nothing(moves, found):
 def test_what_games_are_started_and_stopped_with_is_checked():
     positions, south = start(3)
     for other in (positions._replace(boards=positions.boards * 0.3), tuple(positions[:2]), None):
-        with pytest.raises(OwareError, match="must be whole numbers of int8|must be Pos"):
+        with pytest.raises(OwareError, match=r"must be whole numbers of int8|must be Pos"):
             Lockstep(other, south)
     for other in (south[:2], [1, 0, 1], np.ones(3), None):
         with pytest.raises(OwareError, match="south_to_move must be 3 booleans, one a game, not"):
