@@ -116,12 +116,12 @@ def one_integer_each(name: str, values: Any, count: int) -> np.ndarray:
 
     Nothing is rounded: floats and booleans are refused.
     """
-    array = as_array(name, values)
+    array = values if type(values) is np.ndarray else as_array(name, values)
     if array.shape != (count,) or array.dtype.kind not in "iu":
         raise OwareError(
             f"{name} must be {count} integers, one a row, not {array.dtype} of shape {array.shape}"
         )
-    return array
+    return array if array.dtype.isnative else as_array(name, array)
 
 
 def _check_out(out: np.ndarray, shape: tuple[int, ...], dtype: type) -> None:

@@ -29,7 +29,7 @@ class EpisodeRows(NamedTuple):
     learner_is_south: np.ndarray  # bool[N]
     seeds: np.ndarray  # uint64[N]
     episodes: np.ndarray  # int64[N], number of the next episode since the seed
-    steps: np.ndarray  # int64[N], the learner's in this episode
+    steps: np.ndarray  # int32[N], the learner's in this episode
 
 
 def read_seeds(seed: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -79,7 +79,7 @@ def unopened_rows(seeds: np.ndarray, learner_is_south: bool) -> EpisodeRows:
         learner_is_south=np.full(count, learner_is_south),
         seeds=seeds.copy(),
         episodes=np.zeros(count, np.int64),
-        steps=np.zeros(count, np.int64),
+        steps=np.zeros(count, np.int32),
     )
 
 

@@ -177,11 +177,19 @@ class Lock:
 
     _file: BinaryIO | None = None
 
-    def __init__(self, folder: Path, what: str, name: str = LOCK, wait: bool = False) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        what: str,
+        name: str = LOCK,
+        wait: bool = False,
+        is_quiet: bool = False,
+    ) -> None:
         """Take it. Raises OwareError when another process has it, naming that process.
 
         ``what`` is being written, for the message: such as ``"run"``. With ``wait`` the other
-        process is waited for. A file system without locks is said so on standard error, once.
+        process is waited for. A file system without locks is said so on standard error, unless
+        ``is_quiet``.
         """
         self.path = folder / name
         is_ours = True
@@ -194,6 +202,8 @@ class Lock:
             except OSError as error:
                 import sys
 
+                if is_quiet:
+                    return
                 print(
                     f"note: {folder} cannot be locked ({error.strerror}): see to it that no other "
                     "process writes there",

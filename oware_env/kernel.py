@@ -22,7 +22,8 @@ from typing import Any
 import numba
 from numba.core.caching import FunctionCache
 
-from oware_env.files import printable
+from oware_env.errors import OwareError
+from oware_env.files import Lock, printable
 
 _ROOT = Path(__file__).resolve().parent.parent
 _PACKAGES = ("oware_env", "agents", "train")
@@ -151,10 +152,17 @@ class _KernelCache(FunctionCache):
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled kernel, where the disk takes it."""
+        """Keep a compiled kernel, where the disk takes it.
+
+        One process at a time: Numba numbers the files by what it finds in the index, so two that
+        write at once would give two kernels the same file.
+        """
+        folder = Path(self.cache_path)
         try:
-            super().save_overload(sig, data)
-        except (OSError, EOFError) as error:
+            folder.mkdir(parents=True, exist_ok=True)
+            with Lock(folder, "kernel cache", wait=True, is_quiet=True):
+                super().save_overload(sig, data)
+        except (OSError, EOFError, OwareError) as error:
             self.disable()
             _say_uncached(f"{self.cache_path}: {getattr(error, 'strerror', None) or error}")
 

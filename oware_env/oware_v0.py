@@ -59,6 +59,7 @@ __all__ = ["env", "raw_env"]
 
 SOUTH, NORTH = AGENTS = ("player_0", "player_1")
 _OTHER = {SOUTH: NORTH, NORTH: SOUTH}
+_IS_SOUTH = {SOUTH: True, NORTH: False}
 
 
 def env(
@@ -234,9 +235,12 @@ class raw_env(AECEnv):
 
     def observe(self, agent: str) -> Any:
         """What an agent sees now, its own side first: fresh arrays, valid at any time."""
-        if not isinstance(agent, str) or agent not in _OTHER:
-            raise OwareError(f"there is no agent {shown(agent)}: they are {SOUTH} and {NORTH}")
-        observation = observe(self._state, agent == SOUTH, self._size)
+        try:
+            south = _IS_SOUTH[agent]
+        except (KeyError, TypeError):
+            who = shown(agent)
+            raise OwareError(f"there is no agent {who}: they are {SOUTH} and {NORTH}") from None
+        observation = observe(self._state, south, self._size)
         if self._mask_in_obs:
             return {"observation": observation, "action_mask": self._mask(agent)}
         return observation

@@ -48,6 +48,7 @@ from oware_env.rules import HOUSES, Rules, require_abapa
 from oware_env.state import IllegalMove, State
 
 RENDER_MODES = ("ansi", "rgb_array")
+MOST_STEPS = 2**31 - 1  # of an episode, as many as plies
 MOST_ENVS = 2**20  # rows: what one step holds in some GB, with the longest observation
 
 
@@ -98,7 +99,7 @@ class OwareVectorEnv(gymnasium.vector.VectorEnv):
         self.max_episode_steps = (
             None
             if max_episode_steps is None
-            else whole_number("max_episode_steps", max_episode_steps, least=1)
+            else whole_number("max_episode_steps", max_episode_steps, 1, MOST_STEPS)
         )
         self.autoreset_mode = _checked_mode(autoreset_mode)
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}

@@ -337,6 +337,47 @@ def test_a_cache_that_is_deleted_while_it_is_used_is_made_anew(kept, tmp_path):
     assert kept() == (8, 1)
 
 
+SLOW_WRITER = """
+import pathlib, sys, time
+import numba.core.caching as caching
+from oware_env import kernel
+
+def double(x):
+    return 2 * x
+
+write = caching.IndexDataCacheFile._save_index
+def slowly(self, overloads):
+    time.sleep(0.3)
+    write(self, overloads)
+
+caching.IndexDataCacheFile._save_index = slowly
+compiled = kernel.kernel(double)
+numbers = [int(arg) if arg.isdigit() else float(arg) for arg in sys.argv[2:]]
+if sys.argv[1] != "-":
+    pathlib.Path(sys.argv[1]).touch()
+    while len(list(pathlib.Path(sys.argv[1]).parent.glob("*.ready"))) < 2:
+        time.sleep(0.01)
+print([compiled(number) for number in numbers], sum(compiled.stats.cache_hits.values()))
+"""
+
+
+def test_two_processes_that_compile_one_kernel_at_once_keep_both(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SLOW_WRITER)
+    environment = clean_environment(NUMBA_CACHE_DIR=str(tmp_path / "cache"), PYTHONPATH=str(ROOT))
+
+    def start(ready, *numbers):
+        command = [sys.executable, str(script), ready, *numbers]
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+
+    pair = [
+        start(str(tmp_path / f"{number}.ready"), argument)
+        for number, argument in enumerate(("4", "2.5"))
+    ]
+    assert [process.communicate()[0].strip() for process in pair] == ["[8] 0", "[5.0] 0"]
+    assert start("-", "4", "2.5").communicate()[0].strip() == "[8, 5.0] 2"
+
+
 def test_an_editors_lock_beside_a_kernel_is_no_matter(small_tree):
     key = kernel.source_key(small_tree)
     (small_tree / "agents" / ".#loops.py").symlink_to("nobody@nowhere.1")
