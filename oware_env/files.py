@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
