@@ -201,8 +201,6 @@ class Lock:
             try:
                 is_ours = _lock(self._file, wait)
             except OSError as error:
-                import sys
-
                 if is_quiet:
                     return
                 print(
