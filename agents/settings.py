@@ -149,7 +149,7 @@ def parse_command(
     texts; each has one value unless its text is a :class:`Switch`. Raises :class:`OwareError` in
     one line.
     """
-    fields = _leaves(model)
+    fields = leaves(model)
     words, given = _split(arguments, fields, options)
     configs = [word for word in words if word.endswith(".toml")]
     others = tuple(word for word in words if not word.endswith(".toml"))
@@ -188,12 +188,12 @@ def _sections(model: type[Settings]) -> dict[str, type[Settings]]:
     }
 
 
-def _leaves(model: type[Settings], prefix: str = "") -> dict[str, FieldInfo]:
+def leaves(model: type[Settings], prefix: str = "") -> dict[str, FieldInfo]:
     """Every field that is no section, by its dotted key."""
     sections = _sections(model)
     found = {prefix + n: field for n, field in model.model_fields.items() if n not in sections}
     for name, section in sections.items():
-        found |= _leaves(section, f"{prefix}{name}.")
+        found |= leaves(section, f"{prefix}{name}.")
     return found
 
 
@@ -214,9 +214,9 @@ def _explain(model: type[Settings], error: ValidationError) -> str:
     fault = error.errors(include_url=False)[0]
     key = _key_of(model, error)
     if fault["type"] == "extra_forbidden":
-        return f"unknown key {key!r}{nearest(key, [*_leaves(model), *_sections(model)])}"
+        return f"unknown key {key!r}{nearest(key, [*leaves(model), *_sections(model)])}"
     if fault["type"] == "missing":
-        return f"{key} is missing: {(_leaves(model)[key].description or '').rstrip('.')}"
+        return f"{key} is missing: {(leaves(model)[key].description or '').rstrip('.')}"
     if fault["type"] == "value_error":  # raised by a check of our own
         return f"{key}: " * bool(key) + str(fault["ctx"]["error"])
     if fault["type"] == "model_type":
