@@ -58,7 +58,7 @@ def change_array(draw: random.Random, array: np.ndarray) -> Any:
         case 5:
             return np.full(array.shape, draw.choice(_special(array)), array.dtype)
         case 6:
-            return np.ascontiguousarray(array.T) if array.ndim > 1 else array[::-1].copy()
+            return array[::-1].copy() if array.ndim == 1 else np.ascontiguousarray(array.T)
         case _:
             return _poked(draw, array)
 

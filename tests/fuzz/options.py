@@ -288,28 +288,28 @@ def _spec(word: str) -> str:
 class TrainOptions(Options):
     """oware-train and its actions."""
 
-    name, kind, count = "train-options", "train", 10_000
+    name, kind, count = "train-options", "train", 20_000
 
 
 class CompareOptions(Options):
     """oware-compare."""
 
-    name, kind, count = "compare-options", "compare", 4_000
+    name, kind, count = "compare-options", "compare", 8_000
 
 
 class TournamentOptions(Options):
     """oware-tournament, and folders of finished ones."""
 
-    name, kind, count = "tournament-options", "tournament", 10_000
+    name, kind, count = "tournament-options", "tournament", 20_000
 
 
 class PlayOptions(Options):
     """oware-play."""
 
-    name, kind, count = "play-options", "play", 10_000
+    name, kind, count = "play-options", "play", 20_000
 
 
 class TablebaseOptions(Options):
     """oware-tablebase build, probe and grade."""
 
-    name, kind, count = "tablebase-options", "tablebase", 10_000
+    name, kind, count = "tablebase-options", "tablebase", 20_000

@@ -95,7 +95,7 @@ def _wait(child: int) -> int:
 class Processes:
     """The commands on broken run folders, each in a process; resumed runs train two more games."""
 
-    name, count = "processes", 200
+    name, count = "processes", 300
 
     def __init__(self, workplace: Workplace) -> None:
         torch.set_num_threads(1)  # first: the other threads of torch are not in a copy, it waits

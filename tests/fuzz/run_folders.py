@@ -60,7 +60,7 @@ class Broken(NamedTuple):
 class RunFolders:
     """Run folders, and the commands that read them."""
 
-    name, count = "run-folders", 800
+    name, count = "run-folders", 3_000
 
     def __init__(self, workplace: Workplace, scratch: str = name) -> None:
         self._whole = workplace.run
