@@ -221,7 +221,7 @@ def parse_spec(spec: str) -> Spec:
     given = set()
     for part in [] if rest is None else rest.split(","):
         key, equals, text = part.partition("=")
-        key = key.strip()
+        key = key.strip(" ")
         if not equals:
             raise OwareError(f"agent {spec!r}: write parameters as key=value, not {part.strip()!r}")
         if key not in entry.parameters:

@@ -150,7 +150,8 @@ def parse_command(
     one line.
     """
     fields = leaves(model)
-    words, given = _split(arguments, fields, options)
+    places, given = _split(arguments, fields, options)
+    words = [arguments[place] for place in places]
     configs = [word for word in words if word.endswith(".toml")]
     others = tuple(word for word in words if not word.endswith(".toml"))
     if len(configs) > 1:
@@ -176,6 +177,11 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise OwareError(
             f"{path} is not valid TOML: {' '.join(str(error).split())[:200]}"
         ) from None
+
+
+def places_of_words(model: type[Settings], arguments: Sequence[str]) -> list[int]:
+    """Where the words of a command line stand that are neither options nor values of options."""
+    return _split(arguments, leaves(model), {})[0]
 
 
 def _sections(model: type[Settings]) -> dict[str, type[Settings]]:
@@ -227,9 +233,9 @@ def _explain(model: type[Settings], error: ValidationError) -> str:
 
 def _split(
     arguments: Sequence[str], fields: Mapping[str, FieldInfo], options: Mapping[str, str]
-) -> tuple[list[str], dict[str, Any]]:
-    """Words and options of a command line; the values are converted to their fields' types."""
-    words: list[str] = []
+) -> tuple[list[int], dict[str, Any]]:
+    """Places of the words, and the options, of a command line, converted to their fields' types."""
+    words: list[int] = []
     given: dict[str, Any] = {}
     queue = list(arguments)
     while queue:
@@ -239,7 +245,7 @@ def _split(
         elif word.startswith("--"):
             _read_option(word, queue, fields, options, given)
         else:
-            words.append(word)
+            words.append(len(arguments) - len(queue) - 1)
     return words, given
 
 

@@ -10,12 +10,24 @@ from operator import index
 from typing import Any
 
 _SHOWN_CHARACTERS = 80  # of a value in a message
+_LONGEST_MESSAGE = 1000  # characters
 LARGEST = 2**63 - 1  # whole number that arrays count with
 LARGEST_SEED = 2**64 - 1
 
 
 class OwareError(ValueError):
     """A mistake in what the user gave: names the value, the place and what would be right."""
+
+    def __init__(self, *texts: object) -> None:
+        super().__init__(*(_readable(text) if isinstance(text, str) else text for text in texts))
+
+
+def _readable(text: str) -> str:
+    """A message without the middle of what is too long to be read."""
+    if len(text) <= _LONGEST_MESSAGE:
+        return text
+    half = _LONGEST_MESSAGE // 2 - 3
+    return f"{text[:half]} ... {text[-half:]}"
 
 
 def shown(value: Any) -> str:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from agents.console import run_command
-from agents.settings import parse_command
+from agents.settings import parse_command, places_of_words
 from oware_env.errors import OwareError
 from oware_env.files import Lock, is_there, read_text, said, write_whole
 from train.algorithms import algorithm_of
@@ -50,10 +50,12 @@ def compare(arguments: Sequence[str]) -> None:
 def split_files(arguments: Sequence[str]) -> tuple[list[Path], list[str]]:
     """The two configuration files of a command line, and the other words. Raises OwareError."""
     wants_help = {"-h", "--help"} & set(arguments)
-    files = [Path(word) for word in arguments if word.endswith(".toml")]
+    places = places_of_words(CompareSettings, arguments)
+    files = [place for place in places if arguments[place].endswith(".toml")]
     if len(files) != 2 and not wants_help:
         raise OwareError(f"give two configuration files to compare, not {len(files)}")
-    return files, [word for word in arguments if not word.endswith(".toml")]
+    rest = [word for place, word in enumerate(arguments) if place not in files]
+    return [Path(arguments[place]) for place in files], rest
 
 
 def _prepare(arms: Sequence[Arm], settings: CompareSettings) -> None:

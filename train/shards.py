@@ -8,6 +8,7 @@ checkpoint tells of, whatever lies behind them. Files of other names are left al
 """
 
 import os
+import re
 import zlib
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -122,16 +123,19 @@ class Shards:
         """Read the rows that :meth:`state` told of, and change nothing; raises as above."""
         self.close()
         told = ShardState(**state)
-        numbers = [int(name) if name.isdigit() else -1 for name in told.checksums]
+        numbers = sorted(
+            int(name) if re.fullmatch("[0-9]{1,18}", name) else -1 for name in told.checksums
+        )
         self.rows, self.first = told.rows, told.first
         first_file = self.first // self.rows_per_file
         files = range(first_file, -(-self.rows // self.rows_per_file))
-        if sorted(numbers) != list(files) or self.first % self.rows_per_file:
+        fits = len(numbers) == len(files) and numbers == list(files)
+        if not fits or self.first % self.rows_per_file:
             raise OwareError(
                 f"{self.folder}: the checkpoint tells of rows {self.first:,} to {self.rows:,} in "
                 f"{len(numbers)} files, which do not fit together"
             )
-        self._checksums = dict(zip(numbers, told.checksums.values(), strict=True))
+        self._checksums = {int(name): crc for name, crc in told.checksums.items()}
         for number, checksum in self._checksums.items():
             self._check(number, checksum)
 

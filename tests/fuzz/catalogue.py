@@ -53,3 +53,5 @@ FOR_A_LOOK = {  # inputs in the fast tests, of those that take longer
     settings_files.Toml.name: 150,
     settings_files.Logs.name: 100,
 }
+# In the fast tests; a copy of the process for every input takes too long there.
+LOOKED_AT = tuple(target for target in TARGETS if target is not processes.Processes)
