@@ -63,11 +63,15 @@ def train(arguments: Sequence[str]) -> None:
     arguments = with_one_budget(arguments)
     command = parse_command(Config, arguments, description=DESCRIPTION, options=OPTIONS)
     if "resume" in command.options:
+        from train.run import run_path
+
         if command.config is not None:
             raise OwareError("--resume takes the run's own config.toml: give no other file")
-        config, folder = _resumed(arguments, command.options["resume"])
-        if "checkpoint" in command.options:
-            _go_back(folder, command.options["checkpoint"])
+        folder = run_path(command.options["resume"])
+        chosen = _chosen(folder, command.options.get("checkpoint"))
+        config = _resumed(arguments, folder, chosen)
+        if chosen is not None:
+            _set_aside(folder, chosen)
     elif "checkpoint" in command.options:
         raise OwareError("--checkpoint says where --resume goes on: give --resume RUN as well")
     else:
@@ -159,12 +163,11 @@ def with_one_budget(arguments: Sequence[str]) -> list[str]:
     return [*arguments, *(word for kind in unset for word in (kind, "None"))]
 
 
-def _resumed(arguments: Sequence[str], folder: str) -> tuple[Config, Path]:
+def _resumed(arguments: Sequence[str], path: Path, chosen: Path | None) -> Config:
     """The configuration of a run that goes on, with the harmless options changed."""
-    from train.run import CONFIG, run_config, run_path
+    from train.run import CONFIG, run_config
 
-    path = run_path(folder)
-    before = run_config(path)
+    before = run_config(path, chosen)
     rest = [str(path / CONFIG), *arguments]
     after: Config = parse_command(Config, rest, description=DESCRIPTION, options=OPTIONS).settings
     for key, (was, now) in differences(before, after).items():
@@ -173,25 +176,34 @@ def _resumed(arguments: Sequence[str], folder: str) -> tuple[Config, Path]:
                 f"{key} was {was!r} when the run began and cannot become {now!r}: "
                 "start a new run for that"
             )
-    return after, path
+    return after
 
 
-def _go_back(run: Path, name: str) -> None:
-    """Set the checkpoints of a run aside that are newer than this one, so that it is the newest."""
+def _chosen(run: Path, name: str | None) -> Path | None:
+    """The checkpoint of a run that is named, when it is whole; None when none is named."""
+    if name is None:
+        return None
     from agents.neural.checkpoint import check_whole, checkpoints
+
+    found = {folder.name: folder for folder in checkpoints(run)}
+    if name not in found:
+        raise OwareError(f"{run} has no checkpoint {name!r}{nearest(name, found)}")
+    check_whole(found[name])
+    return found[name]
+
+
+def _set_aside(run: Path, chosen: Path) -> None:
+    """Rename the checkpoints of a run that are newer than this one, so that it is the newest."""
+    from agents.neural.checkpoint import checkpoints
     from oware_env.files import Lock, said
 
-    found = checkpoints(run)
-    names = [folder.name for folder in found]
-    if name not in names:
-        raise OwareError(f"{run} has no checkpoint {name!r}{nearest(name, names)}")
-    check_whole(found[names.index(name)])
     with Lock(run, "run"):
-        for newer in found[names.index(name) + 1 :]:
+        found = checkpoints(run)
+        for newer in found[found.index(chosen) + 1 :]:
             aside = newer.with_name(f"aside-{newer.name}")
-            print(f"{newer} is set aside as {aside.name}", flush=True)
             with said(newer, "cannot be set aside"):
                 newer.rename(aside)
+            print(f"{newer} is set aside as {aside.name}", flush=True)
 
 
 def _train(config: Config, folder: Path | None, started: float) -> Path:

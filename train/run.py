@@ -251,18 +251,18 @@ def _forget_after(metrics: Path, logged: Logged) -> Logged:
     return logged
 
 
-def run_config(path: Path) -> Config:
+def run_config(path: Path, checkpoint: Path | None = None) -> Config:
     """The configuration that the run in a folder was trained with.
 
-    Raises OwareError when it is none, or when its config.toml was changed where that would change
-    what was trained.
+    ``checkpoint``: the one to compare it with, the newest when left out. Raises OwareError when it
+    is no run, or when its config.toml was changed where that would change what was trained.
     """
     if not is_file(path / CONFIG):
         raise OwareError(f"{path} is not the folder of a run: it holds no {CONFIG}")
     config = read_settings(Config, path / CONFIG)
     if not checkpoints(path):
         return config
-    checkpoint = newest_checkpoint(path)
+    checkpoint = checkpoint or newest_checkpoint(path)
     trained = checked(Config, read_state(checkpoint).get("config"), f"checkpoint {checkpoint}")
     for key, (now, was) in differences(config, trained).items():
         if not key.startswith(HARMLESS):

@@ -8,9 +8,8 @@ EXACT_SEEDS seeds every value is kept: below ``first`` as a whole, above where t
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -217,14 +216,9 @@ def _checked(
     return path, (first, last)
 
 
-@contextmanager
-def _alone(path: Path, wait: bool = False) -> Iterator[None]:
-    """The right to build a table, for a block; no lock is left behind."""
-    lock = Lock(path.parent, f"table {path.stem} in", f".{path.stem}.lock", wait)
-    try:
-        yield
-    finally:
-        lock.release()
+def _alone(path: Path, wait: bool = False) -> Lock:
+    """The right to build a table."""
+    return Lock(path.parent, f"table {path.stem} in", f".{path.stem}.lock", wait)
 
 
 def _build(

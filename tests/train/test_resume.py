@@ -117,27 +117,29 @@ def test_other_settings_of_the_final_table_get_a_table_of_their_own(run, tmp_pat
     assert [name.partition("-")[2][8:] for name in names] == ["", "-2", "-3"]
 
 
-def _damage(checkpoint):
-    path = checkpoint / "ema.safetensors"
+def _damage(checkpoint, name):
+    path = checkpoint / name
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(bytes(content))
 
 
+@pytest.mark.parametrize("name", ["ema.safetensors", STATE])
 def test_a_damaged_checkpoint_names_the_whole_one_and_the_run_goes_on_from_there(
-    tiny_toml, tmp_path, run_in, capsys, newest, same_result
+    tiny_toml, tmp_path, run_in, capsys, same_result, name
 ):
     options = ("--checkpoint-minutes", "1e-9", "--evaluation.times", "0")
     assert run_in(tmp_path, tiny_toml, *options) == 0
     run = tmp_path / "runs" / "tiny"
     whole = shutil.copytree(run, tmp_path / "whole")
     older, damaged = sorted((run / "checkpoints").iterdir())
-    _damage(damaged)
+    _damage(damaged, name)
     capsys.readouterr()
     for words in (["--resume", "tiny", "--budget.games", "64"], ["release", "tiny", "out"]):
         assert run_in(tmp_path, *words) == 2
         said = capsys.readouterr().err
-        assert said.count("\n") == 1 and "is damaged" in said and older.name in said
+        assert said.count("\n") == 1 and damaged.name in said
+        assert f"{older.name} is whole: name it instead" in said
     back = ["--resume", "tiny", "--checkpoint"]
     assert run_in(tmp_path, *back, damaged.name) == 2
     assert run_in(tmp_path, *back, "step-1") == 2
