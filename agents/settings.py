@@ -25,7 +25,7 @@ from oware_env.files import has_controls, read_text
 
 Model = TypeVar("Model", bound="Settings")
 _WHOLE = re.compile(r"[+-]?[0-9]+")  # as one is written on a command line
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NARROWEST = 40  # columns of a help text
 
 

@@ -5,12 +5,14 @@ Commands print the text and exit with code 2; nothing else is caught, so a fault
 still shows its traceback.
 """
 
+import re
 from numbers import Integral
 from operator import index
 from typing import Any
 
 _SHOWN_CHARACTERS = 80  # of a value in a message
 _LONGEST_MESSAGE = 1000  # characters
+_LONG_WORD = re.compile(r"(\S{60})\S{80,}(\S{20})")
 LARGEST = 2**63 - 1  # whole number that arrays count with
 LARGEST_SEED = 2**64 - 1
 
@@ -23,11 +25,13 @@ class OwareError(ValueError):
 
 
 def _readable(text: str) -> str:
-    """A message without the middle of what is too long to be read."""
-    if len(text) <= _LONGEST_MESSAGE:
-        return text
-    half = _LONGEST_MESSAGE // 2 - 3
-    return f"{text[:half]} ... {text[-half:]}"
+    """A message without the middle of what is too long to be read: of its long words first."""
+    if len(text) > _LONGEST_MESSAGE:
+        text = _LONG_WORD.sub(r"\1 ... \2", text)
+    if len(text) > _LONGEST_MESSAGE:
+        half = _LONGEST_MESSAGE // 2 - 3
+        text = f"{text[:half]} ... {text[-half:]}"
+    return text
 
 
 def shown(value: Any) -> str:

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import sys
+import threading
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +21,8 @@ from oware_env.errors import OwareError
 
 LOCK = ".lock"  # in a folder with one writer at a time
 DIGEST = "digest"  # key of a sealed document's own checksum
+PART = ".part"  # ends the name of what is not complete yet
+_LONGEST_NAME = 200  # characters of a name that one of 255 bytes is made of
 _PID_DIGITS = 20
 _LOCKED_BYTE = 1 << 30  # Windows locks a byte; this one lies behind what the lock file says
 
@@ -104,7 +107,7 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     if not path.name or (is_there(path) and not is_file(path)):  # a rename would replace a device
         kind = "a folder" if is_folder(path) else "no regular file"
         raise OwareError(f"{path} cannot be written: it is {kind}")
-    part = path.with_name(f".{path.name[:200]}.{os.getpid()}.part")
+    part = part_of(path)
     with said(path, "cannot be written"):
         try:
             with part.open("wb") as file:
@@ -116,6 +119,12 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             with suppress(OSError, ValueError):
                 part.unlink()
             raise
+
+
+def part_of(path: Path) -> Path:
+    """The name beside ``path`` under which this thread writes it; a kill leaves that behind."""
+    writer = f"{os.getpid()}-{threading.get_native_id()}"
+    return path.with_name(f".{path.name[:_LONGEST_NAME]}.{writer}{PART}")
 
 
 def flush_folder(folder: Path) -> None:

@@ -14,7 +14,7 @@ MOST = 2**53  # of anything that is counted: JSON and floats hold it exactly
 class Budget(Settings):
     """How long to train: exactly one of the three."""
 
-    minutes: float | None = Field(None, gt=0, allow_inf_nan=True)
+    minutes: float | None = Field(None, gt=0)
     """Wall-clock minutes from the start of the command to the end of learning."""
     games: int | None = Field(None, ge=1, lt=MOST)
     """Self-play games."""

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from agents.neural.checkpoint import newest_checkpoint, read_state, read_tensors, write_checkpoint
 from oware_env.errors import OwareError
-from oware_env.files import is_there
+from oware_env.files import is_there, said
 from train.run import read_provenance
 
 PLAYS = "ema"  # the averaged weights
@@ -24,6 +24,8 @@ def release(run: Path, folder: Path) -> str:
     state = read_state(checkpoint)
     about = {name: state[name] for name in (*TOLD, *TOLD_OF_LEARNING)}
     about["machine"] = read_provenance(run)["machine"]
+    with said(folder, "cannot be made"):
+        folder.parent.mkdir(parents=True, exist_ok=True)
     write_checkpoint(folder, {PLAYS: read_tensors(checkpoint, PLAYS)}, about)
     size = sum(file.stat().st_size for file in folder.iterdir())
     return f"{folder} holds the agent of {run} ({size / 1e6:.1f} MB): play it as {folder}:sims=64"

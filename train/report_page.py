@@ -109,7 +109,7 @@ def _legend_above(drawn: "Figure", axes: "Axes") -> None:
     inside = axes.get_legend()
     if inside is not None:
         inside.remove()
-    drawn.legend(loc="outside upper left", ncols=2, fontsize=8.5)
+    drawn.legend(loc="outside upper left", ncols=2, fontsize=9.5)
 
 
 def _graded(row: dict[str, Any]) -> str:

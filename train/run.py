@@ -14,7 +14,6 @@ One process at a time writes there; readers need no leave.
 """
 
 import json
-import math
 import os
 import platform
 import shutil
@@ -41,6 +40,7 @@ from agents.neural.checkpoint import (
 from agents.settings import Settings, checked, read_settings
 from oware_env.errors import OwareError
 from oware_env.files import (
+    PART,
     Lock,
     is_file,
     is_there,
@@ -189,7 +189,7 @@ class RunFolder:
             with suppress(OwareError):  # a damaged one is no reason to stop
                 if not every or read_state(old)["checkpoints"] % every:
                     shutil.rmtree(old, ignore_errors=True)
-        for unfinished in (self.path / CHECKPOINTS).glob(".*.part"):
+        for unfinished in (self.path / CHECKPOINTS).glob(f".*{PART}"):
             shutil.rmtree(unfinished, ignore_errors=True)
 
     def close(self) -> None:
@@ -323,9 +323,6 @@ def config_text(config: Config) -> str:
 
 
 def _lines(values: dict[str, Any]) -> list[str]:
-    return [f"{name} = {_toml(value)}" for name, value in values.items() if value is not None]
-
-
-def _toml(value: Any) -> str:
-    # JSON's numbers, strings, booleans and flat lists are TOML's as well; only infinity is not.
-    return "inf" if value == math.inf else json.dumps(value, ensure_ascii=False)
+    # JSON's finite numbers, strings, booleans and flat lists are TOML's as well.
+    given = {name: value for name, value in values.items() if value is not None}
+    return [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in given.items()]

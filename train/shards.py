@@ -182,7 +182,8 @@ class Shards:
             if self._file is not None:
                 os.fsync(self._file.fileno())
                 self._file.close()
-            self.folder.mkdir(parents=True, exist_ok=True)
+            if not self.rows:  # later it is there, or the run is gone
+                self.folder.mkdir(parents=True, exist_ok=True)
             self._file = self._path(number).open("ab" if inside else "wb")
         return self._file
 

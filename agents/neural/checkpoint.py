@@ -26,10 +26,12 @@ from agents.neural.network import PRESETS, Network
 from oware_env.encoding import ENCODING_VERSION
 from oware_env.errors import OwareError, shown
 from oware_env.files import (
+    PART,
     flush_folder,
     is_file,
     is_folder,
     is_there,
+    part_of,
     printable,
     read_bytes,
     said,
@@ -49,14 +51,17 @@ def write_checkpoint(
 ) -> None:
     """Write ``tensors`` (file stem to named tensors) and ``state`` as one complete folder.
 
-    Raises OwareError, with what was there before untouched, when the disk does not take it.
+    The folder it stands in may be missing, but not the one above: a run that was deleted while it
+    trained is not begun again. Raises OwareError, with what was there before untouched, when the
+    disk does not take it.
     """
-    temporary = folder.with_name(f".{folder.name[:200]}.{os.getpid()}.part")
+    temporary = part_of(folder)
     refused = f"the checkpoint {folder}", "could not be written"
     with said(*refused, "; earlier checkpoints are as they were"):
         try:
             shutil.rmtree(temporary, ignore_errors=True)
-            temporary.mkdir(parents=True)
+            folder.parent.mkdir(exist_ok=True)
+            temporary.mkdir()
             digests = {}
             for stem, named in tensors.items():
                 content = save({name: tensor.contiguous() for name, tensor in named.items()})
@@ -81,7 +86,7 @@ def _write_flushed(path: Path, content: bytes) -> None:
 
 def _put_in_place(temporary: Path, folder: Path) -> None:
     """Rename to ``folder``; one of that name is moved aside first and deleted last."""
-    aside = folder.with_name(f"{temporary.stem}.old.part")
+    aside = folder.with_name(f"{temporary.stem}.old{PART}")
     shutil.rmtree(aside, ignore_errors=True)
     if is_there(folder):
         folder.rename(aside)

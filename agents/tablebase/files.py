@@ -12,6 +12,7 @@ import os
 import shutil
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ import numpy as np
 
 from agents.tablebase.checks import check_rules, check_seeds
 from oware_env.errors import OwareError, shown
-from oware_env.files import is_folder, parse_json, said
+from oware_env.files import PART, is_folder, parse_json, part_of, said
 from oware_env.rules import AWARI, Rules, describe_rules
 
 FORMAT = 2
@@ -27,7 +28,6 @@ TABLES = "OWARE_TABLES"  # names the folder of the tables
 _MOST_HEADER = 1 << 20  # bytes
 _MOST_ENTRIES = 1 << 40  # along an axis of an array
 _NO_DIGEST = b"0" * 64  # stands in the digest's place while it is taken
-_PART = ".part"
 _STALE_SECONDS = 3600.0  # a file takes seconds to write: what is older was left by a kill
 _TYPES = {"I8": np.int8, "I16": np.int16, "I32": np.int32, "I64": np.int64}
 
@@ -71,12 +71,13 @@ def prepare_place(path: Path, remedy: str = "") -> None:
     """
     if not path.name or is_folder(path):
         raise OwareError(f"{path} could not be written: it is a folder, not a file")
-    scratch = _scratch(path)
+    scratch = part_of(path)
     with said(path, "could not be written", remedy):
         path.parent.mkdir(parents=True, exist_ok=True)
-        for left_over in path.parent.glob(f".{glob.escape(path.stem)}.*{_PART}"):
-            if time.time() - left_over.stat().st_mtime > _STALE_SECONDS:
-                shutil.rmtree(left_over)
+        for left_over in path.parent.glob(f".{glob.escape(path.stem)}.*{PART}"):
+            with suppress(FileNotFoundError):  # another process clears as well
+                if time.time() - left_over.stat().st_mtime > _STALE_SECONDS:
+                    shutil.rmtree(left_over)
         scratch.mkdir(exist_ok=True)
         scratch.rmdir()
 
@@ -86,7 +87,7 @@ def write_contents(path: Path, arrays: Mapping[str, np.ndarray], facts: Mapping[
     from safetensors.numpy import save_file
 
     text = json.dumps({"format": FORMAT, **facts, "digest": _NO_DIGEST.decode()})
-    scratch = _scratch(path)  # a folder, since safetensors puts files of other names beside its own
+    scratch = part_of(path)  # a folder, since safetensors puts files of other names beside its own
     try:
         scratch.mkdir(exist_ok=True)
         save_file(dict(arrays), scratch / "contents", {"facts": text})
@@ -102,11 +103,6 @@ def write_contents(path: Path, arrays: Mapping[str, np.ndarray], facts: Mapping[
         shutil.rmtree(scratch, ignore_errors=True)
         reason = getattr(error, "strerror", None) or error
         raise OwareError(f"{path} could not be written: {reason}") from None
-
-
-def _scratch(path: Path) -> Path:
-    """The folder beside ``path`` that this process writes it in; a kill leaves it behind."""
-    return path.with_name(f".{path.name}.{os.getpid()}{_PART}")
 
 
 def read_contents(path: Path) -> Contents:

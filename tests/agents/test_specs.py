@@ -29,6 +29,7 @@ def write_run(folder, seed=0):
     """The folder of a run."""
     weights = build_network("tiny", seed).state_dict()
     state = {"rules": Rules()._asdict(), "network": "tiny"}
+    folder.mkdir(parents=True, exist_ok=True)
     write_checkpoint(folder / "checkpoints" / "step-00000001", {"ema": weights}, state)
     return folder
 

@@ -85,6 +85,7 @@ def a_run(folder):
         "config": {"selfplay": {"endgames": "search", "table": 5}},
     }
     weights = build_network("tiny").state_dict()
+    path.mkdir(parents=True)
     write_checkpoint(path / "checkpoints" / "step-00000001", {"ema": weights}, state)
     return path
 

@@ -25,6 +25,7 @@ from oware_env.state import State
 
 def write(folder, seed):
     weights = build_network("tiny", seed).state_dict()
+    folder.parent.mkdir(parents=True, exist_ok=True)
     write_checkpoint(folder, {"ema": weights}, {"rules": Rules()._asdict(), "network": "tiny"})
 
 

@@ -103,8 +103,7 @@ def changed_settings(given: dict[str, Any], value: Settings) -> str | None:
         if key not in dumped or not is_same(one, dumped[key]):
             return f"another value: {key} = {one!r} is read as {dumped.get(key)!r}"
     for key, one in dumped.items():
-        is_endless = key == "budget.minutes" and one == math.inf  # is said so in its help
-        if isinstance(one, float) and not math.isfinite(one) and not is_endless:
+        if isinstance(one, float) and not math.isfinite(one):
             return f"no number is taken: {key} = {one}"
     return None
 

@@ -70,7 +70,7 @@ def test_surrounding_blanks_are_forgiven():
 def test_a_wrong_position_is_refused_in_one_line(text, message):
     found = refusal(notation.parse_position, text)
     assert message in found
-    assert repr(text) in found
+    assert repr(text)[:60] in found
 
 
 @pytest.mark.parametrize("thing", [None, 48, [4] * 12, b"4-4"])

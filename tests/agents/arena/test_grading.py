@@ -227,6 +227,7 @@ def test_a_checkpoint_tells_what_table_it_was_trained_with(tmp_path, config, exp
     run = tmp_path / "run"
     state = {"rules": Rules()._asdict(), "network": "tiny"} | ({"config": config} if config else {})
     weights = build_network("tiny").state_dict()
+    run.mkdir(parents=True, exist_ok=True)
     write_checkpoint(run / "checkpoints" / "step-00000001", {"ema": weights}, state)
     assert training_table(f"{run}:sims=4") == training_table(str(run)) == expected
 

@@ -31,6 +31,7 @@ def write(folder, *, preset="tiny", seed=0, rules=Rules(), network=None, **extra
     """A checkpoint as training writes it, cut down to what a player needs."""
     weights = build_network(preset, seed).state_dict()
     state = {"rules": rules._asdict(), "network": network or preset, "steps": 7, **extra}
+    folder.parent.mkdir(parents=True, exist_ok=True)
     write_checkpoint(folder, {"ema": weights, "model": weights}, state)
     return weights
 
@@ -300,4 +301,4 @@ def test_a_full_disk_gives_one_line_and_harms_nothing(folder, name):
 def test_a_folder_that_cannot_be_made_gives_one_line(tmp_path):
     (tmp_path / "file").write_text("")
     message = refusal(write_checkpoint, tmp_path / "file" / "step-1", {}, {})
-    assert "could not be written: Not a directory" in message
+    assert "could not be written: File exists" in message

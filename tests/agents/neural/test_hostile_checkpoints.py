@@ -50,6 +50,7 @@ WEIGHTS = build_network("tiny").state_dict()
 
 def write(folder, tensors=WEIGHTS, **changes):
     """A checkpoint as training writes it."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
     write_checkpoint(folder, {"ema": dict(tensors)}, STATE_OF_A_RUN | changes)
     return folder
 
