@@ -23,6 +23,7 @@ from oware_env.errors import OwareError, shown
 from oware_env.files import parse_json, said, write_whole
 from oware_env.kernel import kernel
 from oware_env.ogn import check_tags
+from oware_env.positions import as_array
 from oware_env.rules import BOARD, REASONS, RUNNING, SEEDS, Rules, play, require_abapa, status
 from oware_env.state import State
 
@@ -180,10 +181,7 @@ def _as_json(about: Mapping[str, Any] | None) -> str:
 def _column(name: str, values: Any) -> np.ndarray:
     """Values as a contiguous array of the documented type; raises when that would change them."""
     dtype = np.dtype(_COLUMNS[name])
-    try:
-        values = np.asarray(values)
-    except ValueError:  # rows of different lengths
-        raise OwareError(f"{name} must be {dtype}, not {shown(values)}") from None
+    values = as_array(name, values)
     if values.dtype.kind not in ("b" if dtype.kind == "b" else "iu"):
         raise OwareError(f"{name} must be {dtype}, not {values.dtype}")
     column = np.ascontiguousarray(values, dtype)

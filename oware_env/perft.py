@@ -4,6 +4,7 @@ import numpy as np
 
 from oware_env.errors import OwareError, integer, shown
 from oware_env.kernel import kernel
+from oware_env.positions import as_array
 from oware_env.rules import BOARD, MOST_PLIES, SEEDS, play, status
 
 MOST_DEPTH = 1000  # the kernel calls itself once a ply, and a stack has an end
@@ -74,10 +75,7 @@ def _checked(
         raise OwareError(f"max_plies must be between 1 and {MOST_PLIES}, not {shown(max_plies)}")
     if not 0 <= ply <= max_plies:
         raise OwareError(f"ply must be between 0 and max_plies {max_plies}, not {shown(ply)}")
-    try:
-        board = np.asarray(board)
-    except ValueError:  # rows of different lengths
-        raise OwareError(f"a board must be 14 integers, not {shown(board)}") from None
+    board = as_array("a board", board)
     if board.shape != (BOARD,) or board.dtype.kind not in "iu":
         raise OwareError(f"a board must be 14 integers, not {board.dtype} of shape {board.shape}")
     if board.min() < 0 or sum(board.tolist()) != SEEDS:

@@ -130,8 +130,8 @@ def checked_positions(positions: Any) -> Positions:
         boards, plies, keys = positions
         types = getattr(boards, "dtype", 0), getattr(plies, "dtype", 0), getattr(keys, "dtype", 0)
         if types == _TYPES:
-            shapes = boards.shape, plies.shape, keys.shape
-            if shapes == ((len(boards), 14), (len(boards),), (len(boards),)):
+            shape = plies.shape
+            if len(shape) == 1 and boards.shape == (*shape, 14) and keys.shape == shape:
                 return positions
     if not isinstance(positions, tuple) or len(positions) != 3:
         raise OwareError(

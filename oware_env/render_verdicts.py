@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from oware_env.errors import OwareError, shown
+from oware_env.positions import as_array
 from oware_env.render_shapes import Box, Label, Point, Shape
 
 Bounds = tuple[Sequence[int] | np.ndarray, Sequence[int] | np.ndarray]
@@ -66,7 +67,7 @@ def read_verdicts(bounds: Bounds, lead: int) -> list[Verdict | None]:
     OwareError for bounds that cannot be.
     """
     try:
-        low, high = (np.asarray(bound) for bound in bounds)
+        low, high = (as_array("verdicts", bound) for bound in bounds)
     except (TypeError, ValueError):
         low = high = np.empty(0)
     if any(bound.shape != (6,) or bound.dtype.kind not in "iu" for bound in (low, high)):

@@ -95,7 +95,7 @@ def test_a_depth_too_small_is_refused(count, depth, least):
         ((initial_board(), 1, 0, 2.5), "max_plies must be a whole number, not 2.5"),
         ((np.zeros(3, np.int8), 1), "a board must be 14 integers, not int8 of shape"),
         ((np.full(14, 4.0), 1), "a board must be 14 integers, not float64 of shape"),
-        (([[1], 2], 1), "a board must be 14 integers, not"),
+        (([[1], 2], 1), "a board cannot be made an array: "),
         ((np.full(14, 100, np.int8), 1), "a board holds 48 seeds, not .100, 100"),
         ((np.array([-4, *[4] * 13]), 1), "a board holds 48 seeds, not .-4, 4"),
     ],
